@@ -1,0 +1,69 @@
+//! What makes an answer trustworthy, as data: nothing here is a promise, everything was measured on the
+//! answer itself.
+
+use serde::{Deserialize, Serialize};
+
+use crate::linalg::DecompositionCheck;
+use crate::solver::Solution;
+
+/// What is known about one target's solution.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Certificate {
+    /// Whether every line of this certificate is in order.
+    pub holds: bool,
+    /// The first line that is not.
+    pub reason: Option<String>,
+    /// Whether the solution is proved to be the global minimum: all stationary points are counted.
+    pub is_global: bool,
+    /// Number of stationary points other than the zero function.
+    pub stationary_points: usize,
+    /// Relative error of the effective ridge in its equation.
+    pub root_residual: f64,
+    /// Residual of the linear system, relative to its right-hand side, computed in twice the precision.
+    pub solve_residual: f64,
+    /// ‖A − QDQᵀ‖/(‖A‖ n·eps) of the decomposition, when one was made.
+    pub decomposition_residual: Option<f64>,
+    /// ‖I − QᵀQ‖/(n·eps).
+    pub orthogonality: Option<f64>,
+    /// Condition number of K + nμI, or an upper bound.
+    pub condition: f64,
+    /// Decimal digits of the predictions that are certain, relative to the spread of the target.
+    pub digits: f64,
+}
+
+/// Digits below which predictions are not vouched for.
+const FEWEST_DIGITS: f64 = 2.0;
+
+impl Certificate {
+    pub(crate) fn new(solution: &Solution, check: Option<DecompositionCheck>) -> Self {
+        let digits = (-libm::log10(solution.relative_error)).clamp(0.0, 15.0);
+        let minimum = &solution.minimum;
+        let reason = if !solution.relative_error.is_finite() || digits < FEWEST_DIGITS {
+            Some(format!(
+                "only {digits:.1} digits are certain: the ridge is at the rounding level of the kernel matrix \
+                 (condition number {:.0e}); a larger λ is needed",
+                solution.condition
+            ))
+        } else if !minimum.is_counted {
+            Some("two stationary points meet to rounding; their number is not proved".to_owned())
+        } else if minimum.root_residual > 1e-11 {
+            Some(format!("the effective ridge is only known to {:.0e}", minimum.root_residual))
+        } else {
+            None
+        };
+        Certificate {
+            holds: reason.is_none(),
+            reason,
+            is_global: minimum.is_counted,
+            stationary_points: minimum.stationary.len(),
+            root_residual: minimum.root_residual,
+            solve_residual: solution.solve_residual,
+            decomposition_residual: check.map(|check| check.residual),
+            orthogonality: check.map(|check| check.orthogonality),
+            condition: solution.condition,
+            // Rounded down: a claim may be too small but not too large.
+            digits: (digits * 10.0).floor() / 10.0,
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! The training data, ready for a kernel.
+
+use super::encoder::{Encoder, Encoding, Missing, not_a_number};
+use super::frame::{Column, Frame};
+use crate::error::{Error, Result};
+use crate::kernel::Points;
+use crate::linalg::Matrix;
+
+/// Which column is what.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Roles {
+    /// The columns to predict.
+    pub targets: Vec<String>,
+    /// The columns to predict from; `None` means all that have no other role.
+    pub features: Option<Vec<String>>,
+    /// Columns that are left out when `features` is `None`.
+    pub drop: Vec<String>,
+    /// The column of row weights.
+    pub weight: Option<String>,
+    /// Columns of numbers that are names of categories.
+    pub categorical: Vec<String>,
+}
+
+/// Training rows: points, targets and weights, and the encoder that made them.
+#[derive(Debug, Clone)]
+pub struct Design {
+    /// How the table was read.
+    pub encoder: Encoder,
+    /// The features of the rows in use.
+    pub points: Points,
+    /// Their targets, n × number of targets.
+    pub y: Matrix,
+    /// The targets' names.
+    pub targets: Vec<String>,
+    /// Their weights, all positive; `None` when all are equal to 1.
+    pub weights: Option<Vec<f64>>,
+    /// Rows that were left out because a cell is missing.
+    pub dropped_missing: usize,
+    /// Rows that were left out because their weight is 0.
+    pub dropped_weightless: usize,
+}
+
+impl Design {
+    /// Reads a table.
+    pub fn new(frame: &Frame, roles: &Roles, encoding: Encoding) -> Result<Self> {
+        let names = feature_names(frame, roles)?;
+        let targets: Vec<&[f64]> = roles.targets.iter().map(|name| plain_numbers(frame, name)).collect::<Result<_>>()?;
+        let weight = roles.weight.as_ref().map(|name| plain_numbers(frame, name)).transpose()?;
+        if targets.is_empty() {
+            return Err(Error::Empty("there must be a target column".into()));
+        }
+        if frame.rows() == 0 {
+            return Err(Error::Empty("the table has no rows; at least one is needed".into()));
+        }
+
+        let must_be_whole = roles.targets.iter().chain(&roles.weight);
+        let (mut rows, dropped_missing) = complete_rows(frame, &names, must_be_whole, encoding.missing)?;
+        if rows.is_empty() {
+            return Err(Error::Empty(format!("all {dropped_missing} rows have a missing cell; none is left")));
+        }
+        let mut dropped_weightless = 0;
+        if let (Some(cells), Some(name)) = (weight, &roles.weight) {
+            for &row in &rows {
+                if !(cells[row] >= 0.0 && cells[row] <= 1e150) {
+                    let problem = format!("{} is not a weight; weights are finite and at least 0", cells[row]);
+                    return Err(Error::cell(row + 1, name, problem));
+                }
+            }
+            let before = rows.len();
+            rows.retain(|&row| cells[row] > 0.0);
+            dropped_weightless = before - rows.len();
+            if rows.is_empty() {
+                return Err(Error::Column { column: name.clone(), problem: "gives every row the weight 0".into() });
+            }
+        }
+        let weights: Option<Vec<f64>> = weight.map(|cells| rows.iter().map(|&row| cells[row]).collect());
+        // Equal weights are no weights: the faster methods then apply, with the same answer.
+        let weights = weights.filter(|w| w.iter().any(|x| *x != w[0]));
+
+        for (name, cells) in roles.targets.iter().zip(&targets) {
+            if let Some(&row) = rows.iter().find(|&&row| cells[row].abs() > 1e150) {
+                let problem = format!("{:e} is too large for a target; its square must stay finite", cells[row]);
+                return Err(Error::cell(row + 1, name, problem));
+            }
+        }
+        let encoder = Encoder::learn(frame, &names, &roles.categorical, &rows, weights.as_deref(), encoding)?;
+        let points = encoder.encode_rows(frame, &rows, false)?;
+        let y = Matrix::from_fn(rows.len(), targets.len(), |i, t| targets[t][rows[i]]);
+        Ok(Design { encoder, points, y, targets: roles.targets.clone(), weights, dropped_missing, dropped_weightless })
+    }
+
+    /// Reads plain numbers: `x` with one row per example, `y` with one column per target. The features are
+    /// called `x1`, `x2`, … and the targets `y` (or `y1`, `y2`, …).
+    pub fn from_matrix(x: &Matrix, y: &Matrix, weights: Option<&[f64]>, encoding: Encoding) -> Result<Self> {
+        let n = x.rows();
+        if y.rows() != n {
+            return Err(Error::shape("y", format!("one row per row of x ({n})"), y.rows()));
+        }
+        let mut frame = Frame::new(n);
+        for j in 0..x.cols() {
+            frame.push(format!("x{}", j + 1), Column::Number(x.col(j).to_vec()))?;
+        }
+        let features = frame.names().to_vec();
+        let mut targets = Vec::new();
+        for t in 0..y.cols() {
+            let name = if y.cols() == 1 { "y".to_owned() } else { format!("y{}", t + 1) };
+            frame.push(&name, Column::Number(y.col(t).to_vec()))?;
+            targets.push(name);
+        }
+        let mut roles = Roles { targets, features: Some(features), ..Roles::default() };
+        if let Some(weights) = weights {
+            if weights.len() != n {
+                return Err(Error::shape("weights", format!("one number per row of x ({n})"), weights.len()));
+            }
+            frame.push("weight", Column::Number(weights.to_vec()))?;
+            roles.weight = Some("weight".into());
+        }
+        Design::new(&frame, &roles, encoding)
+    }
+
+    /// Number of rows in use.
+    pub fn rows(&self) -> usize {
+        self.points.rows()
+    }
+
+    /// W = Σ wᵢ, or n without weights.
+    pub fn weight_sum(&self) -> f64 {
+        self.weights.as_ref().map_or(self.rows() as f64, |w| w.iter().sum())
+    }
+}
+
+fn feature_names(frame: &Frame, roles: &Roles) -> Result<Vec<String>> {
+    for name in roles.drop.iter().chain(&roles.categorical) {
+        frame.column(name)?;
+    }
+    let has_role = |name: &String| roles.targets.contains(name) || roles.weight.as_ref() == Some(name);
+    let names: Vec<String> = match &roles.features {
+        Some(names) => {
+            for (index, name) in names.iter().enumerate() {
+                frame.column(name)?;
+                if has_role(name) {
+                    let problem = "is a target or weight and cannot be a feature too".into();
+                    return Err(Error::Column { column: name.clone(), problem });
+                }
+                if names[..index].contains(name) {
+                    return Err(Error::Column { column: name.clone(), problem: "is named twice".into() });
+                }
+            }
+            names.clone()
+        }
+        None => {
+            frame.names().iter().filter(|name| !has_role(name) && !roles.drop.contains(name)).cloned().collect()
+        }
+    };
+    if names.is_empty() {
+        return Err(Error::Empty("there must be at least one feature column beside the target".into()));
+    }
+    Ok(names)
+}
+
+/// The numbers of a target or weight column; text and infinities are refused at their first cell.
+fn plain_numbers<'a>(frame: &'a Frame, name: &str) -> Result<&'a [f64]> {
+    match frame.column(name)? {
+        Column::Text(cells) => Err(not_a_number(name, cells)),
+        Column::Number(cells) => match cells.iter().position(|x| x.is_infinite()) {
+            Some(row) => Err(Error::cell(row + 1, name, format!("{} is not a finite number", cells[row]))),
+            None => Ok(cells),
+        },
+    }
+}
+
+/// The rows to be used, and how many are left out because a cell is missing.
+fn complete_rows<'a>(
+    frame: &Frame,
+    features: &[String],
+    must_be_whole: impl Iterator<Item = &'a String>,
+    missing: Missing,
+) -> Result<(Vec<usize>, usize)> {
+    let mut complete = vec![true; frame.rows()];
+    let whole = must_be_whole.map(|name| (name, if missing == Missing::Drop { Missing::Drop } else { Missing::Error }));
+    for (name, rule) in features.iter().map(|name| (name, missing)).chain(whole) {
+        if rule == Missing::Mean {
+            continue;
+        }
+        let column = frame.column(name)?;
+        for (row, complete) in complete.iter_mut().enumerate() {
+            if column.is_missing(row) {
+                if rule == Missing::Error {
+                    return Err(Error::MissingCell { row: row + 1, column: name.clone() });
+                }
+                *complete = false;
+            }
+        }
+    }
+    let rows: Vec<usize> = (0..frame.rows()).filter(|&row| complete[row]).collect();
+    let dropped = frame.rows() - rows.len();
+    Ok((rows, dropped))
+}

@@ -1,0 +1,355 @@
+//! What turns a table's columns into numbers, learned from the training rows and kept inside the model.
+
+use serde::{Deserialize, Serialize};
+
+use super::frame::{Column, Frame};
+use crate::error::{Error, Result};
+use crate::kernel::Points;
+use crate::linalg::{Matrix, exponent_of};
+
+/// How numeric features are scaled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Scale {
+    /// Mean 0 and standard deviation 1 (weighted like the rows).
+    Standard,
+    /// From 0 to 1 on the training rows.
+    Unit,
+    /// As they are.
+    None,
+}
+
+/// What is done about missing cells of features.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Missing {
+    /// Refused, naming row and column.
+    Error,
+    /// The row is left out (in prediction: gets no prediction).
+    Drop,
+    /// The column's training mean takes their place (for text: no category).
+    Mean,
+}
+
+/// How text columns are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TextAs {
+    /// One feature of 0 and 1 per category.
+    OneHot,
+    /// A code that only the `equality` kernel reads.
+    Equality,
+}
+
+/// The choices that an [`Encoder`] is learned with.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Encoding {
+    /// Scaling of numbers.
+    pub scale: Scale,
+    /// Missing cells.
+    pub missing: Missing,
+    /// Text columns.
+    pub text_as: TextAs,
+    /// Whether the kernel needs features that are not negative.
+    pub nonnegative: bool,
+}
+
+/// One column of the table, as the model reads it.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Feature {
+    /// (x − shift)/scale; missing cells become `fill` first.
+    Number {
+        /// The column's name.
+        name: String,
+        /// Subtracted.
+        shift: f64,
+        /// Divided by.
+        scale: f64,
+        /// The training mean.
+        fill: f64,
+    },
+    /// One of these categories, or none of them.
+    Text {
+        /// The column's name.
+        name: String,
+        /// The training rows' categories, sorted.
+        categories: Vec<String>,
+        /// How they are read.
+        text_as: TextAs,
+    },
+}
+
+impl Feature {
+    /// The column's name.
+    pub fn name(&self) -> &str {
+        match self {
+            Feature::Number { name, .. } | Feature::Text { name, .. } => name,
+        }
+    }
+}
+
+/// All that is needed to read a new table as the training table was read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Encoder {
+    /// The columns, in order.
+    pub features: Vec<Feature>,
+    /// How missing cells are treated.
+    pub missing: Missing,
+    /// How numbers were scaled.
+    pub scale: Scale,
+    /// Whether values below 0 (after scaling) are clamped to it.
+    pub nonnegative: bool,
+}
+
+/// The code of a category that training did not know; it equals no other.
+const UNKNOWN: u32 = u32::MAX;
+
+impl Encoder {
+    /// Learns from `rows` (indices into the frame) of the columns `names`, weighted by `weights`.
+    pub(super) fn learn(
+        frame: &Frame,
+        names: &[String],
+        categorical: &[String],
+        rows: &[usize],
+        weights: Option<&[f64]>,
+        encoding: Encoding,
+    ) -> Result<Self> {
+        let mut features = Vec::with_capacity(names.len());
+        for name in names {
+            let forced = categorical.contains(name);
+            features.push(match frame.column(name)? {
+                Column::Number(cells) if !forced => learn_number(name, cells, rows, weights, encoding.scale)?,
+                column => {
+                    let texts = as_texts(column);
+                    learn_text(name, &texts, rows, forced, encoding.text_as)?
+                }
+            });
+        }
+        Ok(Encoder {
+            features,
+            missing: encoding.missing,
+            scale: encoding.scale,
+            nonnegative: encoding.nonnegative,
+        })
+    }
+
+    /// Number of numeric features after encoding (one-hot columns counted).
+    pub fn width(&self) -> usize {
+        self.features
+            .iter()
+            .map(|feature| match feature {
+                Feature::Number { .. } => 1,
+                Feature::Text { categories, text_as: TextAs::OneHot, .. } => categories.len(),
+                Feature::Text { text_as: TextAs::Equality, .. } => 0,
+            })
+            .sum()
+    }
+
+    /// The names of the numeric features after encoding: `column` or `column=category`.
+    pub fn feature_names(&self) -> Vec<String> {
+        self.features
+            .iter()
+            .flat_map(|feature| match feature {
+                Feature::Number { name, .. } => vec![name.clone()],
+                Feature::Text { name, categories, text_as: TextAs::OneHot } => {
+                    categories.iter().map(|category| format!("{name}={category}")).collect()
+                }
+                Feature::Text { text_as: TextAs::Equality, .. } => Vec::new(),
+            })
+            .collect()
+    }
+
+    /// Encodes new rows. The second part says which rows are complete; it is all true unless missing cells
+    /// mean "drop" in this model. Values below the training range are clamped to it where the kernel needs it.
+    pub fn encode(&self, frame: &Frame) -> Result<(Points, Vec<bool>)> {
+        let rows: Vec<usize> = (0..frame.rows()).collect();
+        let mut complete = vec![true; rows.len()];
+        if self.missing != Missing::Mean {
+            for feature in &self.features {
+                let column = frame.column(feature.name())?;
+                for &row in &rows {
+                    if column.is_missing(row) {
+                        if self.missing == Missing::Error {
+                            return Err(Error::MissingCell { row: row + 1, column: feature.name().to_owned() });
+                        }
+                        complete[row] = false;
+                    }
+                }
+            }
+        }
+        Ok((self.encode_rows(frame, &rows, true)?, complete))
+    }
+
+    /// Encodes `rows`; `clamp` moves values that are too low into the range instead of refusing them.
+    pub(super) fn encode_rows(&self, frame: &Frame, rows: &[usize], clamp: bool) -> Result<Points> {
+        let mut matrix = Matrix::zeros(rows.len(), self.width());
+        let mut codes = Vec::new();
+        let mut at = 0;
+        for feature in &self.features {
+            match feature {
+                Feature::Number { name, shift, scale, fill } => {
+                    let cells = numbers(frame, name)?;
+                    let low = self.nonnegative.then_some(clamp);
+                    for (out, &row) in matrix.col_mut(at).iter_mut().zip(rows) {
+                        *out = encode_number(cells[row], *shift, *scale, *fill, low)
+                            .map_err(|problem| Error::cell(row + 1, name, problem))?;
+                    }
+                    at += 1;
+                }
+                Feature::Text { name, categories, text_as } => {
+                    let texts = as_texts(frame.column(name)?);
+                    let coded: Vec<u32> = rows.iter().map(|&row| code(categories, texts[row].as_deref())).collect();
+                    if *text_as == TextAs::Equality {
+                        codes.push(coded);
+                        continue;
+                    }
+                    for (row, code) in coded.into_iter().enumerate() {
+                        if code != UNKNOWN {
+                            matrix.set(row, at + code as usize, 1.0);
+                        }
+                    }
+                    at += categories.len();
+                }
+            }
+        }
+        Ok(Points::with_codes(&matrix, codes))
+    }
+}
+
+/// One cell, scaled; `low` is `None` where negative values are fine, else whether they are clamped.
+fn encode_number(cell: f64, shift: f64, scale: f64, fill: f64, low: Option<bool>) -> Result<f64, String> {
+    let cell = if cell.is_nan() { fill } else { cell };
+    if cell.is_infinite() {
+        return Err(format!("{cell} is not a finite number"));
+    }
+    let difference = cell - shift;
+    // The difference of two huge numbers may overflow where their scaled difference does not.
+    let value = if difference.is_finite() { difference / scale } else { cell / scale - shift / scale };
+    if !value.is_finite() {
+        return Err(format!("{cell} is beyond what scaling to the training rows can express"));
+    }
+    match low {
+        Some(false) if value < 0.0 => Err(format!(
+            "{cell} is negative after scaling; spline kernels need features that are at least 0 \
+             (scale to the unit range)"
+        )),
+        Some(true) => Ok(value.max(0.0)),
+        _ => Ok(value),
+    }
+}
+
+/// The numbers of a column; text there is refused at its first cell that is not a number.
+fn numbers<'a>(frame: &'a Frame, name: &str) -> Result<&'a [f64]> {
+    match frame.column(name)? {
+        Column::Number(cells) => Ok(cells),
+        Column::Text(cells) => Err(not_a_number(name, cells)),
+    }
+}
+
+/// The error for the first cell of a text column that is not a number.
+pub(super) fn not_a_number(name: &str, cells: &[Option<String>]) -> Error {
+    let found = cells.iter().enumerate().find_map(|(row, cell)| {
+        let text = cell.as_deref()?;
+        text.trim().parse::<f64>().is_err().then_some((row, text))
+    });
+    match found {
+        Some((row, text)) => Error::cell(row + 1, name, format!("{text:?} is not a number")),
+        None => Error::Column { column: name.to_owned(), problem: "is text where numbers are needed".into() },
+    }
+}
+
+fn as_texts(column: &Column) -> std::borrow::Cow<'_, [Option<String>]> {
+    match column {
+        Column::Text(cells) => cells.into(),
+        Column::Number(cells) => {
+            cells.iter().map(|x| (!x.is_nan()).then(|| x.to_string())).collect::<Vec<_>>().into()
+        }
+    }
+}
+
+fn code(categories: &[String], text: Option<&str>) -> u32 {
+    text.and_then(|text| categories.binary_search_by(|known| known.as_str().cmp(text)).ok())
+        .map_or(UNKNOWN, |index| index as u32)
+}
+
+fn learn_number(
+    name: &str,
+    cells: &[f64],
+    rows: &[usize],
+    weights: Option<&[f64]>,
+    scale: Scale,
+) -> Result<Feature> {
+    let known = || rows.iter().enumerate().filter(|(_, row)| !cells[**row].is_nan());
+    if let Some((_, row)) = known().find(|(_, row)| cells[**row].is_infinite()) {
+        return Err(Error::cell(row + 1, name, format!("{} is not a finite number", cells[*row])));
+    }
+    if known().next().is_none() {
+        return Err(Error::Column { column: name.to_owned(), problem: "has no value in any row".into() });
+    }
+    let values = || known().map(|(index, row)| (cells[*row], weights.map_or(1.0, |w| w[index])));
+    let (mean, deviation) = mean_and_deviation(values);
+    let (low, high) = values().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), (x, _)| (l.min(x), h.max(x)));
+    let (shift, factor) = match scale {
+        Scale::None => (0.0, 1.0),
+        // A constant column carries nothing; it becomes 0 (in a new row: the plain difference).
+        _ if low == high => (low, 1.0),
+        Scale::Standard => (mean, deviation),
+        Scale::Unit => (low, high - low),
+    };
+    let usable = factor.is_finite() && factor >= f64::MIN_POSITIVE;
+    if !usable {
+        return Err(Error::Column {
+            column: name.to_owned(),
+            problem: format!("spreads from {low:e} to {high:e}, which f64 cannot scale; divide it by a constant"),
+        });
+    }
+    Ok(Feature::Number { name: name.to_owned(), shift, scale: factor, fill: mean })
+}
+
+/// Weighted mean and standard deviation, in units of a power of two near the largest value so that neither
+/// overflows nor underflows.
+fn mean_and_deviation<I: Iterator<Item = (f64, f64)>>(values: impl Fn() -> I) -> (f64, f64) {
+    let largest = values().fold(0.0, |max: f64, (x, _)| max.max(x.abs()));
+    if largest == 0.0 {
+        return (0.0, 0.0);
+    }
+    let power = exponent_of(largest) + 1;
+    let scaled = || values().map(|(x, w)| (libm::ldexp(x, -power), w));
+    let total: f64 = scaled().map(|(_, w)| w).sum();
+    let first: f64 = scaled().map(|(x, w)| x * (w / total)).sum();
+    // A second pass takes the rounding of the first mean out again.
+    let mean = first + scaled().map(|(x, w)| (x - first) * (w / total)).sum::<f64>();
+    let variance: f64 = scaled().map(|(x, w)| (x - mean) * (x - mean) * (w / total)).sum();
+    (libm::ldexp(mean, power), libm::ldexp(variance.sqrt(), power))
+}
+
+fn learn_text(
+    name: &str,
+    texts: &[Option<String>],
+    rows: &[usize],
+    forced: bool,
+    text_as: TextAs,
+) -> Result<Feature> {
+    let mut categories: Vec<String> = rows.iter().filter_map(|&row| texts[row].clone()).collect();
+    let filled = categories.len();
+    let numeric = categories.iter().filter(|text| text.trim().parse::<f64>().is_ok()).count();
+    if !forced && numeric * 2 > filled {
+        return Err(not_a_number(name, texts));
+    }
+    categories.sort_unstable();
+    categories.dedup();
+    if !forced && categories.len() > 100 && categories.len() * 2 > rows.len() {
+        return Err(Error::Column {
+            column: name.to_owned(),
+            problem: format!(
+                "has {} different texts in {} rows, like an identifier; leave it out, or name it as categorical",
+                categories.len(),
+                rows.len()
+            ),
+        });
+    }
+    if categories.is_empty() {
+        return Err(Error::Column { column: name.to_owned(), problem: "has no value in any row".into() });
+    }
+    Ok(Feature::Text { name: name.to_owned(), categories, text_as })
+}

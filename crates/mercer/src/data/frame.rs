@@ -1,0 +1,95 @@
+//! A table of named columns, as it came from a file and before anything is decided about it.
+
+use crate::error::{Error, Result, nearest};
+
+/// One column of a [`Frame`].
+#[derive(Debug, Clone, PartialEq)]
+pub enum Column {
+    /// Numbers; a missing cell is NaN.
+    Number(Vec<f64>),
+    /// Text; a missing cell is `None`.
+    Text(Vec<Option<String>>),
+}
+
+impl Column {
+    /// Number of cells.
+    pub fn len(&self) -> usize {
+        match self {
+            Column::Number(cells) => cells.len(),
+            Column::Text(cells) => cells.len(),
+        }
+    }
+
+    /// Whether there are no cells.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether the cell at `row` (from 0) is missing.
+    pub fn is_missing(&self, row: usize) -> bool {
+        match self {
+            Column::Number(cells) => cells[row].is_nan(),
+            Column::Text(cells) => cells[row].is_none(),
+        }
+    }
+}
+
+/// A table of named columns of one length.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Frame {
+    names: Vec<String>,
+    columns: Vec<Column>,
+    rows: usize,
+}
+
+impl Frame {
+    /// A table of `rows` rows and no columns.
+    pub fn new(rows: usize) -> Self {
+        Frame { rows, ..Frame::default() }
+    }
+
+    /// Adds a column at the right. Its name must be new and its length the table's.
+    pub fn push(&mut self, name: impl Into<String>, column: Column) -> Result<()> {
+        let name = name.into();
+        if column.len() != self.rows {
+            return Err(Error::shape(
+                format!("column {name:?}"),
+                format!("{} rows", self.rows),
+                format!("{}", column.len()),
+            ));
+        }
+        if self.names.contains(&name) {
+            return Err(Error::Column { column: name, problem: "stands twice in the table".into() });
+        }
+        self.names.push(name);
+        self.columns.push(column);
+        Ok(())
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// The columns' names, in order.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// Names and columns, in order.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Column)> {
+        self.names.iter().map(String::as_str).zip(&self.columns)
+    }
+
+    /// The column called `name`; the error lists the ones there are.
+    pub fn column(&self, name: &str) -> Result<&Column> {
+        match self.names.iter().position(|known| known == name) {
+            Some(index) => Ok(&self.columns[index]),
+            None => Err(Error::MissingColumn {
+                name: name.to_owned(),
+                known: self.names.clone(),
+                suggestion: nearest(name, self.names.iter().map(String::as_str)),
+            }),
+        }
+    }
+}

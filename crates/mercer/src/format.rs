@@ -1,0 +1,275 @@
+//! Models as bytes: one file, checksummed, bounded, bit-exact. Described in `docs/format.md`.
+//!
+//! ```text
+//! 0   magic 93 4D 45 52 43 45 52 0A     8   version (u32)        12  length of the header (u32)
+//! 16  length of the text (u64)          24  count of numbers (u64)
+//! 32  header (JSON), text (names and categories), numbers (f64), SHA-256 of everything before it
+//! ```
+//! All little-endian. Every length is checked against the bytes that are there before anything is reserved.
+
+mod text;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use thiserror::Error;
+
+use crate::data::{Encoder, Feature, Missing, Scale, TextAs};
+use crate::kernel::{self, Points};
+use crate::linalg::Matrix;
+use crate::model::{Expansion, Model, Summary};
+
+const MAGIC: [u8; 8] = [0x93, b'M', b'E', b'R', b'C', b'E', b'R', b'\n'];
+const VERSION: u32 = 1;
+const FIXED: usize = 32;
+const CHECKSUM: usize = 32;
+/// A header is a page of facts; more than this is a lie or a mistake.
+const LONGEST_HEADER: usize = 1 << 20;
+
+/// The ways in which bytes can fail to be a model.
+#[derive(Debug, Clone, PartialEq, Error)]
+#[non_exhaustive]
+pub enum FormatError {
+    /// Too few bytes to hold anything, or another kind of file.
+    #[error("this is not a Mercer model file")]
+    NotAModel,
+    /// Written by a later version.
+    #[error("the model file has version {0}; this program reads up to version {VERSION}")]
+    Version(u32),
+    /// The lengths in the file do not add up to its size.
+    #[error("the model file is damaged: it says {said} bytes and has {found}")]
+    Length {
+        /// What its lengths add up to.
+        said: u64,
+        /// What is there.
+        found: u64,
+    },
+    /// The checksum differs.
+    #[error("the model file is damaged: its checksum differs")]
+    Checksum,
+    /// The header is longer than it may be, or cannot be read.
+    #[error("the model file's header cannot be read: {0}")]
+    Header(String),
+    /// The names cannot be read.
+    #[error("the model file's names cannot be read")]
+    Text,
+    /// Parts that must agree do not.
+    #[error("the model file contradicts itself: {0}")]
+    Contradiction(String),
+    /// A number that is not finite.
+    #[error("the model file holds a number that is not finite")]
+    NotFinite,
+    /// The model has more names or facts than the format can hold.
+    #[error("the model is too large to be saved: {0}")]
+    TooLarge(String),
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Header {
+    /// Who wrote the file; not read back.
+    writer: String,
+    kernel: String,
+    scale: Scale,
+    missing: Missing,
+    nonnegative: bool,
+    is_linear: bool,
+    /// Training points in the expansion.
+    points: usize,
+    /// Numeric features of each point.
+    width: usize,
+    /// Text columns kept as codes.
+    code_columns: usize,
+    summaries: Vec<Summary>,
+}
+
+/// The bytes of a model.
+pub fn to_bytes(model: &Model) -> Result<Vec<u8>, FormatError> {
+    let encoder = &model.encoder;
+    let mut numbers = Vec::new();
+    for feature in &encoder.features {
+        if let Feature::Number { shift, scale, fill, .. } = feature {
+            numbers.extend([*shift, *scale, *fill]);
+        }
+    }
+    let (is_linear, points, width, code_columns) = match &model.expansion {
+        Expansion::Linear { coefficients } => {
+            numbers.extend_from_slice(coefficients.as_slice());
+            (true, 0, coefficients.rows(), 0)
+        }
+        Expansion::Kernel { points, alpha } => {
+            numbers.extend_from_slice(alpha.as_slice());
+            for j in 0..points.features() {
+                numbers.extend_from_slice(points.feature(j));
+            }
+            for j in 0..points.code_columns() {
+                numbers.extend(points.codes(j).iter().map(|code| f64::from(*code)));
+            }
+            (false, points.rows(), points.features(), points.code_columns())
+        }
+    };
+    if numbers.iter().any(|x| !x.is_finite()) {
+        return Err(FormatError::NotFinite);
+    }
+    let header = Header {
+        writer: concat!("mercer ", env!("CARGO_PKG_VERSION")).to_owned(),
+        kernel: model.kernel.spec(),
+        scale: encoder.scale,
+        missing: encoder.missing,
+        nonnegative: encoder.nonnegative,
+        is_linear,
+        points,
+        width,
+        code_columns,
+        summaries: model.summaries.clone(),
+    };
+    let header = serde_json::to_vec(&header).map_err(|error| FormatError::Header(error.to_string()))?;
+    if header.len() > LONGEST_HEADER {
+        return Err(FormatError::TooLarge(format!("its header has {} bytes", header.len())));
+    }
+    let text = text::write(&encoder.features)?;
+    let mut bytes = Vec::with_capacity(FIXED + header.len() + text.len() + 8 * numbers.len() + CHECKSUM);
+    bytes.extend(MAGIC);
+    bytes.extend(VERSION.to_le_bytes());
+    bytes.extend((header.len() as u32).to_le_bytes());
+    bytes.extend((text.len() as u64).to_le_bytes());
+    bytes.extend((numbers.len() as u64).to_le_bytes());
+    bytes.extend(header);
+    bytes.extend(text);
+    for number in numbers {
+        bytes.extend(number.to_le_bytes());
+    }
+    let checksum = Sha256::digest(&bytes);
+    bytes.extend_from_slice(&checksum);
+    Ok(bytes)
+}
+
+/// The model that bytes hold.
+pub fn from_bytes(bytes: &[u8]) -> Result<Model, FormatError> {
+    let sections = Sections::split(bytes)?;
+    let header: Header =
+        serde_json::from_slice(sections.header).map_err(|error| FormatError::Header(error.to_string()))?;
+    let kernel = kernel::parse(&header.kernel).map_err(|error| FormatError::Header(error.to_string()))?;
+    let contradiction = |what: &str| Err(FormatError::Contradiction(what.to_owned()));
+    let targets = header.summaries.len();
+    if targets == 0 {
+        return contradiction("there is no target");
+    }
+    let mut features = text::read(sections.text)?;
+    let numeric = features.iter().filter(|feature| matches!(feature, Feature::Number { .. })).count();
+    let length = if header.is_linear { header.width } else { header.points };
+    let expected = [
+        numeric.checked_mul(3),
+        length.checked_mul(targets),
+        header.points.checked_mul(header.width),
+        header.points.checked_mul(header.code_columns),
+    ]
+    .into_iter()
+    .try_fold(0_usize, |sum, part| sum.checked_add(part?));
+    if expected != Some(sections.numbers.len() / 8) || (header.is_linear && header.points > 0) {
+        return contradiction("its sizes do not fit its numbers");
+    }
+
+    let mut numbers = Numbers { bytes: sections.numbers };
+    for feature in &mut features {
+        if let Feature::Number { shift, scale, fill, .. } = feature {
+            [*shift, *scale, *fill] = [numbers.one()?, numbers.one()?, numbers.one()?];
+            if *scale == 0.0 {
+                return contradiction("a feature is scaled by 0");
+            }
+        }
+    }
+    let encoder =
+        Encoder { features, missing: header.missing, scale: header.scale, nonnegative: header.nonnegative };
+    let coded = |feature: &&Feature| matches!(feature, Feature::Text { text_as: TextAs::Equality, .. });
+    let expected_width = if kernel.is_precomputed() { header.points } else { header.width };
+    if encoder.width() != expected_width || encoder.features.iter().filter(coded).count() != header.code_columns {
+        return contradiction("its features do not fit its points");
+    }
+    kernel.check(header.width, header.code_columns).map_err(|error| FormatError::Contradiction(error.to_string()))?;
+    if header.is_linear && kernel.linear_scale().is_none() {
+        return contradiction("a linear function with another kernel");
+    }
+    let coefficients = numbers.matrix(length, targets)?;
+    let expansion = if header.is_linear {
+        Expansion::Linear { coefficients }
+    } else {
+        let x = numbers.matrix(header.points, header.width)?;
+        let codes = (0..header.code_columns)
+            .map(|_| (0..header.points).map(|_| numbers.code()).collect())
+            .collect::<Result<_, _>>()?;
+        Expansion::Kernel { points: Points::with_codes(&x, codes), alpha: coefficients }
+    };
+    if header.summaries.iter().any(|summary| !summary.intercept.is_finite()) {
+        return Err(FormatError::NotFinite);
+    }
+    Ok(Model { encoder, kernel, expansion, summaries: header.summaries })
+}
+
+/// The parts of a file whose lengths and checksum are right.
+struct Sections<'a> {
+    header: &'a [u8],
+    text: &'a [u8],
+    numbers: &'a [u8],
+}
+
+impl<'a> Sections<'a> {
+    fn split(bytes: &'a [u8]) -> Result<Self, FormatError> {
+        let fixed: &[u8; FIXED] = bytes.first_chunk().ok_or(FormatError::NotAModel)?;
+        if fixed[..8] != MAGIC || bytes.len() < FIXED + CHECKSUM {
+            return Err(FormatError::NotAModel);
+        }
+        let u32_at = |at: usize| u32::from_le_bytes(std::array::from_fn(|i| fixed[at + i]));
+        let u64_at = |at: usize| u64::from_le_bytes(std::array::from_fn(|i| fixed[at + i]));
+        let version = u32_at(8);
+        if version != VERSION {
+            return Err(FormatError::Version(version));
+        }
+        let (header, text, numbers) = (u64::from(u32_at(12)), u64_at(16), u64_at(24));
+        if header > LONGEST_HEADER as u64 {
+            return Err(FormatError::Header(format!("it has {header} bytes, more than {LONGEST_HEADER}")));
+        }
+        let said = numbers
+            .checked_mul(8)
+            .and_then(|numbers| numbers.checked_add(text)?.checked_add(header)?.checked_add((FIXED + CHECKSUM) as u64))
+            .unwrap_or(u64::MAX);
+        if said != bytes.len() as u64 {
+            return Err(FormatError::Length { said, found: bytes.len() as u64 });
+        }
+        let (content, checksum) = bytes.split_at(bytes.len() - CHECKSUM);
+        if Sha256::digest(content).as_slice() != checksum {
+            return Err(FormatError::Checksum);
+        }
+        let (header, rest) = content[FIXED..].split_at(header as usize);
+        let (text, numbers) = rest.split_at(text as usize);
+        Ok(Sections { header, text, numbers })
+    }
+}
+
+/// Reads numbers one after the other.
+struct Numbers<'a> {
+    bytes: &'a [u8],
+}
+
+impl Numbers<'_> {
+    fn one(&mut self) -> Result<f64, FormatError> {
+        let (number, rest) = self.bytes.split_first_chunk().ok_or(FormatError::NotAModel)?;
+        self.bytes = rest;
+        let number = f64::from_le_bytes(*number);
+        if number.is_finite() { Ok(number) } else { Err(FormatError::NotFinite) }
+    }
+
+    fn code(&mut self) -> Result<u32, FormatError> {
+        let number = self.one()?;
+        if number.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&number) {
+            Ok(number as u32)
+        } else {
+            Err(FormatError::Contradiction("a category's code is not a whole number".into()))
+        }
+    }
+
+    fn matrix(&mut self, rows: usize, cols: usize) -> Result<Matrix, FormatError> {
+        // The sizes were checked against the numbers that are there.
+        let data = (0..rows * cols).map(|_| self.one()).collect::<Result<Vec<f64>, _>>()?;
+        Matrix::from_columns(rows, cols, data).map_err(|error| FormatError::Contradiction(error.to_string()))
+    }
+}

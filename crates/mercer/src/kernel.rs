@@ -1,0 +1,84 @@
+//! Kernels k(x, x′): the space in which f is sought.
+//!
+//! A kernel is written as a spec and printed as one: `gaussian(lengthscale=1.5)`, `0.5*linear + gaussian`,
+//! `matern32(lengthscale=[1,2,0.5]) * equality`. [`parse`] reads it, [`Kernel::spec`] prints it, and the two
+//! are inverse to each other bit for bit.
+//!
+//! | chapter | members |
+//! |---|---|
+//! | [`radial`] | functions of a distance: `gaussian`, `laplace`, `matern12`, `matern32`, `matern52`, `rational-quadratic` |
+//! | [`product`] | functions of xᵀx′: `linear`, `polynomial` |
+//! | [`spline`] | splines with infinitely many knots, added or multiplied over the features |
+//! | [`special`] | `equality` for text columns, `precomputed`, and `normalized-…` of any other |
+//! | [`combine`] | sums, products and scalings |
+
+pub mod combine;
+mod expression;
+mod points;
+pub mod product;
+pub mod radial;
+pub mod special;
+pub mod spline;
+
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use crate::error::Result;
+use crate::table::Entry;
+
+pub use expression::parse;
+pub use points::{Point, Points};
+
+/// A kernel that can be shared between threads and models.
+pub type SharedKernel = Arc<dyn Kernel>;
+
+/// A symmetric positive semidefinite function k(x, x′) of two rows of a table.
+pub trait Kernel: Debug + Send + Sync {
+    /// The spec that [`parse`] reads back as this kernel.
+    fn spec(&self) -> String;
+
+    /// k(x, pⱼ) for the points j = start, …, start + out.len() − 1.
+    ///
+    /// k(x, p) and k(p, x) must be the same bits: a Gram matrix is filled from one side.
+    fn values(&self, x: Point<'_>, points: &Points, start: usize, out: &mut [f64]);
+
+    /// k(pⱼ, pⱼ) for the points j = start, …, start + out.len() − 1.
+    fn diagonal(&self, points: &Points, start: usize, out: &mut [f64]);
+
+    /// Checks the parameters against the data (one lengthscale per feature, …) and replaces those that are
+    /// rules (`lengthscale=median`) by numbers.
+    fn fitted_to(&self, points: &Points, weights: Option<&[f64]>) -> Result<SharedKernel>;
+
+    /// Refuses points of another shape than the kernel was made for, and parameters that are still rules. A
+    /// kernel that came out of [`fitted_to`](Self::fitted_to) passes for the points it was fitted to.
+    fn check(&self, features: usize, code_columns: usize) -> Result<()> {
+        let _ = (features, code_columns);
+        Ok(())
+    }
+
+    /// Whether the features must not be negative (splines).
+    fn needs_nonnegative(&self) -> bool {
+        false
+    }
+
+    /// Whether k(x, x′) = scale · xᵀx′, so that f is a linear function; then its scale.
+    fn linear_scale(&self) -> Option<f64> {
+        None
+    }
+
+    /// Whether this kernel reads the codes of text columns.
+    fn uses_codes(&self) -> bool {
+        false
+    }
+
+    /// Whether the features of a row are its kernel values themselves.
+    fn is_precomputed(&self) -> bool {
+        false
+    }
+}
+
+/// All kernels that can be named in a spec, in the order in which they are listed to a person.
+/// Any of them may be preceded by `normalized-`.
+pub fn all() -> Vec<&'static Entry<SharedKernel>> {
+    [product::ENTRIES, radial::ENTRIES, spline::ENTRIES, special::ENTRIES].into_iter().flatten().collect()
+}

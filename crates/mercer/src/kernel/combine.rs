@@ -1,0 +1,151 @@
+//! Sums, products and positive multiples of kernels are kernels.
+
+use std::sync::Arc;
+
+use super::{Kernel, Point, Points, SharedKernel};
+use crate::error::{Error, Result};
+
+/// Points treated at a time, so that the parts' values stay in the cache.
+const CHUNK: usize = 512;
+
+/// factor · k, factor > 0.
+#[derive(Debug, Clone)]
+pub struct Scaled {
+    factor: f64,
+    inner: SharedKernel,
+}
+
+impl Scaled {
+    /// A multiple of a kernel; the factor must be positive.
+    pub fn new(factor: f64, inner: SharedKernel) -> Self {
+        Scaled { factor, inner }
+    }
+}
+
+impl Kernel for Scaled {
+    fn spec(&self) -> String {
+        format!("{}*{}", self.factor, in_product(&self.inner))
+    }
+
+    fn values(&self, x: Point<'_>, points: &Points, start: usize, out: &mut [f64]) {
+        self.inner.values(x, points, start, out);
+        out.iter_mut().for_each(|value| *value *= self.factor);
+    }
+
+    fn diagonal(&self, points: &Points, start: usize, out: &mut [f64]) {
+        self.inner.diagonal(points, start, out);
+        out.iter_mut().for_each(|value| *value *= self.factor);
+    }
+
+    fn fitted_to(&self, points: &Points, weights: Option<&[f64]>) -> Result<SharedKernel> {
+        let fitted = Scaled { factor: self.factor, inner: self.inner.fitted_to(points, weights)? };
+        fitted.check(points.features(), points.code_columns())?;
+        Ok(Arc::new(fitted))
+    }
+
+    fn check(&self, features: usize, code_columns: usize) -> Result<()> {
+        if !(self.factor > 0.0 && self.factor.is_finite()) {
+            return Err(Error::argument("the factor of a kernel", "positive and finite", self.factor));
+        }
+        self.inner.check(features, code_columns)
+    }
+
+    fn needs_nonnegative(&self) -> bool {
+        self.inner.needs_nonnegative()
+    }
+
+    fn linear_scale(&self) -> Option<f64> {
+        self.inner.linear_scale().map(|scale| scale * self.factor)
+    }
+
+    fn uses_codes(&self) -> bool {
+        self.inner.uses_codes()
+    }
+}
+
+/// How the parts of a [`Combined`] kernel are put together.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum How {
+    Sum,
+    Product,
+}
+
+/// k₁ + k₂ + … or k₁ · k₂ · …
+#[derive(Debug, Clone)]
+pub struct Combined {
+    how: How,
+    parts: Vec<SharedKernel>,
+}
+
+impl Combined {
+    /// k₁ + k₂ + … (at least one part).
+    pub fn sum(parts: Vec<SharedKernel>) -> Self {
+        Combined { how: How::Sum, parts }
+    }
+
+    /// k₁ · k₂ · … (at least one part).
+    pub fn product(parts: Vec<SharedKernel>) -> Self {
+        Combined { how: How::Product, parts }
+    }
+
+    fn combine(&self, out: &mut [f64], values: impl Fn(&SharedKernel, usize, &mut [f64])) {
+        let mut buffer = [0.0; CHUNK];
+        for (index, chunk) in out.chunks_mut(CHUNK).enumerate() {
+            let offset = index * CHUNK;
+            chunk.fill(if self.how == How::Sum { 0.0 } else { 1.0 });
+            for part in &self.parts {
+                let part_values = &mut buffer[..chunk.len()];
+                values(part, offset, part_values);
+                for (value, term) in chunk.iter_mut().zip(part_values) {
+                    *value = if self.how == How::Sum { *value + *term } else { *value * *term };
+                }
+            }
+        }
+    }
+}
+
+impl Kernel for Combined {
+    fn spec(&self) -> String {
+        let (separator, parts): (&str, Vec<String>) = match self.how {
+            How::Sum => (" + ", self.parts.iter().map(|part| part.spec()).collect()),
+            How::Product => ("*", self.parts.iter().map(in_product).collect()),
+        };
+        parts.join(separator)
+    }
+
+    fn values(&self, x: Point<'_>, points: &Points, start: usize, out: &mut [f64]) {
+        self.combine(out, |part, offset, chunk| part.values(x, points, start + offset, chunk));
+    }
+
+    fn diagonal(&self, points: &Points, start: usize, out: &mut [f64]) {
+        self.combine(out, |part, offset, chunk| part.diagonal(points, start + offset, chunk));
+    }
+
+    fn fitted_to(&self, points: &Points, weights: Option<&[f64]>) -> Result<SharedKernel> {
+        let parts = self.parts.iter().map(|part| part.fitted_to(points, weights)).collect::<Result<_>>()?;
+        Ok(Arc::new(Combined { how: self.how, parts }))
+    }
+
+    fn check(&self, features: usize, code_columns: usize) -> Result<()> {
+        self.parts.iter().try_for_each(|part| part.check(features, code_columns))
+    }
+
+    fn needs_nonnegative(&self) -> bool {
+        self.parts.iter().any(|part| part.needs_nonnegative())
+    }
+
+    fn uses_codes(&self) -> bool {
+        self.parts.iter().any(|part| part.uses_codes())
+    }
+}
+
+/// The spec of a factor: sums and multiples need parentheses there to be read back as they were.
+fn in_product(kernel: &SharedKernel) -> String {
+    let spec = kernel.spec();
+    let mut depth = 0;
+    let is_sum = spec.chars().any(|c| {
+        depth += i32::from(c == '(') - i32::from(c == ')');
+        depth == 0 && c == '+'
+    });
+    if is_sum || spec.starts_with(|c: char| c.is_ascii_digit()) { format!("({spec})") } else { spec }
+}

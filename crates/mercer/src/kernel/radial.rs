@@ -1,0 +1,361 @@
+//! Kernels of a distance, k(x, x′) = φ(‖(x − x′)/ℓ‖) with one lengthscale ℓ or one per feature.
+//!
+//! A new one is a profile φ (a struct with one method) and its line in `ENTRIES`.
+
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use super::points::fill_blocks;
+use super::{Kernel, Point, Points, SharedKernel};
+use crate::error::{Error, Result};
+use crate::simd::{LANES, exp, vectorize};
+use crate::table::{Arguments, Entry, Parameter, Value};
+
+const LENGTHSCALE: Parameter = Parameter {
+    name: "lengthscale",
+    default: "mean",
+    about: "a number, one per feature [a,b,…], mean (mean squared distance, halved) or median (of distances)",
+};
+
+pub(super) const ENTRIES: &[Entry<SharedKernel>] = &[
+    Entry {
+        name: "gaussian",
+        formula: "exp(−r²/2), r = ‖(x−x′)/lengthscale‖",
+        parameters: &[LENGTHSCALE],
+        build: |arguments| build(arguments, GaussianProfile),
+    },
+    Entry {
+        name: "laplace",
+        formula: "exp(−r), r = Σⱼ |xⱼ−x′ⱼ|/lengthscale",
+        parameters: &[LENGTHSCALE],
+        build: |arguments| build(arguments, LaplaceProfile),
+    },
+    Entry {
+        name: "matern12",
+        formula: "exp(−r)",
+        parameters: &[LENGTHSCALE],
+        build: |arguments| build(arguments, Matern12Profile),
+    },
+    Entry {
+        name: "matern32",
+        formula: "(1 + √3 r) exp(−√3 r)",
+        parameters: &[LENGTHSCALE],
+        build: |arguments| build(arguments, Matern32Profile),
+    },
+    Entry {
+        name: "matern52",
+        formula: "(1 + √5 r + 5r²/3) exp(−√5 r)",
+        parameters: &[LENGTHSCALE],
+        build: |arguments| build(arguments, Matern52Profile),
+    },
+    Entry {
+        name: "rational-quadratic",
+        formula: "(1 + r²/(2·shape))^(−shape)",
+        parameters: &[LENGTHSCALE, Parameter { name: "shape", default: "1", about: "above 0" }],
+        build: |arguments| {
+            let shape = arguments.number("shape", 1.0, "above 0", |x| x > 0.0)?;
+            build(arguments, RationalQuadraticProfile { shape })
+        },
+    },
+];
+
+/// φ, as a function of the squared Euclidean distance (or of the sum of absolute differences).
+pub trait Profile: Copy + Debug + Send + Sync + 'static {
+    /// The kernel's name in a spec.
+    const NAME: &'static str;
+    /// Whether distances are sums of absolute differences instead of squared Euclidean ones.
+    const ABSOLUTE: bool = false;
+    /// φ at q = r² (or at q = r, if [`ABSOLUTE`](Self::ABSOLUTE)).
+    fn at(&self, q: f64) -> f64;
+    /// Parameters other than the lengthscale, as they stand in a spec.
+    fn others(&self) -> String {
+        String::new()
+    }
+}
+
+/// exp(−r²/2)
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct GaussianProfile;
+impl Profile for GaussianProfile {
+    const NAME: &'static str = "gaussian";
+    #[inline(always)]
+    fn at(&self, q: f64) -> f64 {
+        exp(-0.5 * q)
+    }
+}
+
+/// exp(−Σⱼ |xⱼ − x′ⱼ|/ℓ)
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LaplaceProfile;
+impl Profile for LaplaceProfile {
+    const NAME: &'static str = "laplace";
+    const ABSOLUTE: bool = true;
+    #[inline(always)]
+    fn at(&self, q: f64) -> f64 {
+        exp(-q)
+    }
+}
+
+/// exp(−r)
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Matern12Profile;
+impl Profile for Matern12Profile {
+    const NAME: &'static str = "matern12";
+    #[inline(always)]
+    fn at(&self, q: f64) -> f64 {
+        exp(-q.sqrt())
+    }
+}
+
+/// (1 + √3 r) exp(−√3 r)
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Matern32Profile;
+impl Profile for Matern32Profile {
+    const NAME: &'static str = "matern32";
+    #[inline(always)]
+    fn at(&self, q: f64) -> f64 {
+        let u = (3.0 * q).sqrt();
+        // Past the underflow of exp the product would be ∞ · 0.
+        if u > 708.0 { 0.0 } else { (1.0 + u) * exp(-u) }
+    }
+}
+
+/// (1 + √5 r + 5r²/3) exp(−√5 r)
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Matern52Profile;
+impl Profile for Matern52Profile {
+    const NAME: &'static str = "matern52";
+    #[inline(always)]
+    fn at(&self, q: f64) -> f64 {
+        let u = (5.0 * q).sqrt();
+        if u > 708.0 { 0.0 } else { (1.0 + u + u * u * (1.0 / 3.0)) * exp(-u) }
+    }
+}
+
+/// (1 + r²/(2·shape))^(−shape): a mixture of Gaussians of many lengthscales.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RationalQuadraticProfile {
+    shape: f64,
+}
+impl RationalQuadraticProfile {
+    /// With shape 1; large shapes approach the Gaussian.
+    pub fn new(shape: f64) -> Self {
+        RationalQuadraticProfile { shape }
+    }
+}
+impl Profile for RationalQuadraticProfile {
+    const NAME: &'static str = "rational-quadratic";
+    #[inline(always)]
+    fn at(&self, q: f64) -> f64 {
+        let base = 1.0 + q / (2.0 * self.shape);
+        if self.shape == 1.0 { 1.0 / base } else { libm::exp(-self.shape * libm::log(base)) }
+    }
+    fn others(&self) -> String {
+        format!(",shape={}", self.shape)
+    }
+}
+
+/// ℓ, or the rule that finds it.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Lengthscale {
+    /// ℓ² = half the mean squared distance between rows (the rule of the m-power papers).
+    Mean,
+    /// ℓ = the median distance between rows.
+    Median,
+    /// One for all features.
+    One(f64),
+    /// One per feature.
+    Each(Vec<f64>),
+}
+
+/// exp(−‖x − x′‖²/(2ℓ²))
+pub type Gaussian = Radial<GaussianProfile>;
+/// exp(−Σⱼ |xⱼ − x′ⱼ|/ℓ)
+pub type Laplace = Radial<LaplaceProfile>;
+/// exp(−‖x − x′‖/ℓ)
+pub type Matern12 = Radial<Matern12Profile>;
+/// (1 + √3 r) exp(−√3 r), r = ‖x − x′‖/ℓ
+pub type Matern32 = Radial<Matern32Profile>;
+/// (1 + √5 r + 5r²/3) exp(−√5 r), r = ‖x − x′‖/ℓ
+pub type Matern52 = Radial<Matern52Profile>;
+
+/// φ(‖(x − x′)/ℓ‖).
+#[derive(Debug, Clone, PartialEq)]
+pub struct Radial<P> {
+    profile: P,
+    lengthscale: Lengthscale,
+    /// 1/ℓ (squared for Euclidean distances when there is one ℓ), ready for the inner loop.
+    inverse: Vec<f64>,
+}
+
+impl<P: Profile> Radial<P> {
+    /// A kernel with this profile.
+    pub fn with_profile(profile: P, lengthscale: Lengthscale) -> Self {
+        let inverse = match &lengthscale {
+            Lengthscale::Mean | Lengthscale::Median => vec![1.0],
+            Lengthscale::One(scale) if P::ABSOLUTE => vec![1.0 / scale],
+            Lengthscale::One(scale) => vec![1.0 / (scale * scale)],
+            Lengthscale::Each(scales) => scales.iter().map(|scale| 1.0 / scale).collect(),
+        };
+        Radial { profile, lengthscale, inverse }
+    }
+
+    /// Distances q to a block of points: r², or r if the profile wants absolute differences.
+    #[inline(always)]
+    fn distances(&self, x: &[f64], points: &Points, at: usize) -> [f64; LANES] {
+        let mut q = [0.0; LANES];
+        let each = matches!(self.lengthscale, Lengthscale::Each(_));
+        for (j, xj) in x.iter().enumerate() {
+            let column = points.block(j, at);
+            let inverse = if each { self.inverse[j] } else { 1.0 };
+            for l in 0..LANES {
+                let difference = if each { (column[l] - xj) * inverse } else { column[l] - xj };
+                q[l] += if P::ABSOLUTE { difference.abs() } else { difference * difference };
+            }
+        }
+        if !each {
+            q.iter_mut().for_each(|q| *q *= self.inverse[0]);
+        }
+        q
+    }
+}
+
+macro_rules! constructors {
+    ($($profile:ident),*) => { $(
+        impl Radial<$profile> {
+            /// With one lengthscale for all features.
+            pub fn lengthscale(lengthscale: f64) -> Self {
+                Radial::with_profile($profile, Lengthscale::One(lengthscale))
+            }
+            /// With one lengthscale per feature.
+            pub fn lengthscales(lengthscales: &[f64]) -> Self {
+                Radial::with_profile($profile, Lengthscale::Each(lengthscales.to_vec()))
+            }
+        }
+    )* };
+}
+constructors!(GaussianProfile, LaplaceProfile, Matern12Profile, Matern32Profile, Matern52Profile);
+
+fn build<P: Profile>(arguments: &Arguments, profile: P) -> Result<SharedKernel> {
+    let must = "positive, a list of positive numbers, mean or median";
+    // 1e-150 … 1e150: beyond, its square leaves the range of f64.
+    let fine = |x: f64| (1e-150..=1e150).contains(&x);
+    let lengthscale = match arguments.get("lengthscale") {
+        None => Lengthscale::Mean,
+        Some(Value::Word(word)) if word == "mean" => Lengthscale::Mean,
+        Some(Value::Word(word)) if word == "median" => Lengthscale::Median,
+        Some(Value::Number(x)) if fine(*x) => Lengthscale::One(*x),
+        Some(Value::List(items)) if items.iter().all(|x| fine(*x)) => Lengthscale::Each(items.clone()),
+        Some(other) => return Err(arguments.refuse("lengthscale", must, other)),
+    };
+    Ok(Arc::new(Radial::with_profile(profile, lengthscale)))
+}
+
+impl<P: Profile> Kernel for Radial<P> {
+    fn spec(&self) -> String {
+        let lengthscale = match &self.lengthscale {
+            Lengthscale::Mean => "mean".into(),
+            Lengthscale::Median => "median".into(),
+            Lengthscale::One(scale) => Value::Number(*scale).to_string(),
+            Lengthscale::Each(scales) => Value::List(scales.clone()).to_string(),
+        };
+        format!("{}(lengthscale={lengthscale}{})", P::NAME, self.profile.others())
+    }
+
+    fn values(&self, x: Point<'_>, points: &Points, start: usize, out: &mut [f64]) {
+        vectorize(
+            #[inline(always)]
+            || {
+                fill_blocks(
+                    start,
+                    out,
+                    #[inline(always)]
+                    |at| {
+                        let mut q = self.distances(x.numbers, points, at);
+                        q.iter_mut().for_each(|q| *q = self.profile.at(*q));
+                        q
+                    },
+                );
+            },
+        );
+    }
+
+    fn diagonal(&self, _: &Points, _: usize, out: &mut [f64]) {
+        out.fill(1.0);
+    }
+
+    fn fitted_to(&self, points: &Points, weights: Option<&[f64]>) -> Result<SharedKernel> {
+        let lengthscale = match &self.lengthscale {
+            Lengthscale::Mean => Lengthscale::One(mean_rule(points, weights, P::ABSOLUTE)),
+            Lengthscale::Median => Lengthscale::One(median_rule(points, P::ABSOLUTE)),
+            given => given.clone(),
+        };
+        let fitted = Radial::with_profile(self.profile, lengthscale);
+        fitted.check(points.features(), points.code_columns())?;
+        Ok(Arc::new(fitted))
+    }
+
+    fn check(&self, features: usize, _: usize) -> Result<()> {
+        match &self.lengthscale {
+            Lengthscale::Each(scales) if scales.len() != features => Err(Error::shape(
+                format!("the list of lengthscales of {}", P::NAME),
+                format!("one number per feature ({features})"),
+                scales.len(),
+            )),
+            Lengthscale::Mean | Lengthscale::Median => Err(Error::argument("lengthscale", "a number by now", "a rule")),
+            Lengthscale::One(scale) => positive::<P>(*scale),
+            Lengthscale::Each(scales) => scales.iter().try_for_each(|scale| positive::<P>(*scale)),
+        }
+    }
+}
+
+fn positive<P: Profile>(scale: f64) -> Result<()> {
+    if (1e-150..=1e150).contains(&scale) {
+        return Ok(());
+    }
+    Err(Error::argument(format!("lengthscale of {}", P::NAME), "positive, from 1e-150 to 1e150", scale))
+}
+
+/// ℓ² = half the mean squared distance over all pairs, which is the sum of the features' variances; for
+/// absolute differences, the sum of their standard deviations. 1 when all rows are equal.
+fn mean_rule(points: &Points, weights: Option<&[f64]>, absolute: bool) -> f64 {
+    let total = weights.map_or(points.rows() as f64, |w| w.iter().sum());
+    let weight = |i: usize| weights.map_or(1.0, |w| w[i]);
+    let variances = (0..points.features()).map(|j| {
+        let column = points.feature(j);
+        let mean = column.iter().enumerate().map(|(i, x)| weight(i) / total * x).sum::<f64>();
+        column.iter().enumerate().map(|(i, x)| weight(i) / total * (x - mean) * (x - mean)).sum::<f64>()
+    });
+    let scale = if absolute { variances.map(f64::sqrt).sum() } else { variances.sum::<f64>().sqrt() };
+    usable(scale)
+}
+
+/// ℓ = the median distance between different rows, of at most 1,000 rows spread evenly over the table.
+fn median_rule(points: &Points, absolute: bool) -> f64 {
+    const MOST: usize = 1000;
+    let step = points.rows().div_ceil(MOST).max(1);
+    let rows: Vec<usize> = (0..points.rows()).step_by(step).collect();
+    let mut distances = Vec::with_capacity(rows.len() * rows.len().saturating_sub(1) / 2);
+    for (index, &a) in rows.iter().enumerate() {
+        for &b in &rows[..index] {
+            let distance: f64 = (0..points.features())
+                .map(|j| points.feature(j)[a] - points.feature(j)[b])
+                .map(|difference| if absolute { difference.abs() } else { difference * difference })
+                .sum();
+            if distance > 0.0 {
+                distances.push(distance);
+            }
+        }
+    }
+    if distances.is_empty() {
+        return 1.0;
+    }
+    let middle = distances.len() / 2;
+    let (_, median, _) = distances.select_nth_unstable_by(middle, f64::total_cmp);
+    usable(if absolute { *median } else { median.sqrt() })
+}
+
+/// A rule's result, if it can serve as a lengthscale (equal rows give 0).
+fn usable(scale: f64) -> f64 {
+    if (1e-150..=1e150).contains(&scale) { scale } else { 1.0 }
+}

@@ -1,0 +1,86 @@
+//! Regularised least squares in kernel spaces, exactly, with a certificate on every answer.
+//!
+//! Mercer minimises
+//!
+//! > (1/W) Σᵢ wᵢ (yᵢ − f(xᵢ) − b)² + λ‖f‖ᵐ
+//!
+//! over the functions f of a kernel's Hilbert space and an offset b that no penalty touches, for **every
+//! exponent m > 0** (m = 2 is kernel ridge regression). W = Σ wᵢ; without weights it is the number of rows.
+//!
+//! One idea carries the code: *decompose once, read everything off the spectrum*. Each stationary point of the
+//! problem is a point of the ridge path α(μ) = (K + Wμ)⁻¹y with an effective ridge μ that solves
+//! μ = (λm/2)·‖f_μ‖^(m−2); one eigendecomposition gives that path, hence every λ, every exponent, degrees of
+//! freedom, and leave-one-out residuals that are exact without a refit.
+//!
+//! ```
+//! use mercer::prelude::*;
+//!
+//! // y = sin x at 60 points, exponent 1.3, λ by exact leave-one-out.
+//! let x = Matrix::from_fn(60, 1, |i, _| 0.1 * i as f64);
+//! let y: Vec<f64> = (0..60).map(|i| (0.1 * i as f64).sin()).collect();
+//! let fitted = Fit::new(Gaussian::lengthscale(1.0)).exponent(1.3).fit(&x, &y)?;
+//!
+//! let summary = fitted.summary();
+//! assert!(summary.certificate.holds && summary.stationary_ridges.len() == 1);
+//! assert!(summary.loo_rmse.unwrap() < 1e-4);
+//!
+//! // Any other exponent or λ on the same decomposition.
+//! let spectrum = fitted.spectrum.as_ref().unwrap();
+//! let path = spectrum.path(&[&spectrum.target(&y)?]);
+//! assert!(path.dof(1e-6) > path.dof(1e-2));
+//!
+//! // The model as bytes, and back: the same bits come out of it.
+//! let bytes = mercer::format::to_bytes(&fitted.model)?;
+//! let again = mercer::format::from_bytes(&bytes)?;
+//! assert_eq!(again.predict(&x)?, fitted.model.predict(&x)?);
+//! # Ok::<(), mercer::Error>(())
+//! ```
+//!
+//! # The chapters
+//!
+//! | | |
+//! |---|---|
+//! | [`kernel`] | k(x, x′): the members, their specs, sums and products |
+//! | [`data`] | tables of named columns, scaling, text, missing cells |
+//! | [`spectrum`] | the decomposition and the ridge path |
+//! | [`solver`] | which point of the path minimises the m-power problem |
+//! | [`criterion`] | exact leave-one-out |
+//! | [`certificate`] | what was verified about an answer |
+//! | [`plan`] | method and memory, before anything is allocated |
+//! | [`Fit`], [`Model`] | the front door, and what comes out of it |
+//! | [`mod@format`] | models as bytes |
+//! | [`synthetic`] | data sets from formulas |
+
+#![forbid(unsafe_code)]
+
+pub mod certificate;
+pub mod criterion;
+pub mod data;
+pub mod error;
+mod fit;
+pub mod format;
+pub mod kernel;
+pub mod linalg;
+mod model;
+pub mod plan;
+mod select;
+mod simd;
+pub mod solver;
+pub mod space;
+pub mod spectrum;
+pub mod synthetic;
+pub mod table;
+
+pub use error::{Error, Result};
+pub use fit::{Fit, Fitted, Observer};
+pub use linalg::Matrix;
+pub use model::{Model, Summary};
+
+/// What most programs need.
+pub mod prelude {
+    pub use crate::data::{Frame, Missing, Roles, Scale, TextAs};
+    pub use crate::kernel::product::{Linear, Polynomial};
+    pub use crate::kernel::radial::{Gaussian, Laplace, Matern12, Matern32, Matern52};
+    pub use crate::kernel::spline::Spline;
+    pub use crate::{Error, Fit, Fitted, Matrix, Model, Result, Summary};
+}

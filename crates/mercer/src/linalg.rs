@@ -1,0 +1,523 @@
+//! Dense linear algebra: the only file that names the backend.
+//!
+//! Work is always cut for [`SHARES`] threads, however many there are, and combined in one order: the same
+//! bits come out with 1, 2 or 8 threads.
+
+pub(crate) mod double;
+
+use faer::dyn_stack::{MemBuffer, MemStack};
+use faer::linalg::{cholesky, evd, matmul, svd, triangular_solve};
+use faer::{Accum, MatMut, MatRef, Par};
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
+use rayon::prelude::*;
+
+use crate::error::{Error, Result};
+use crate::simd::{LANES, vectorize};
+
+/// Into how many shares the backend cuts its work, whatever the number of threads.
+const SHARES: usize = 2;
+
+fn shares() -> Par {
+    Par::rayon(SHARES)
+}
+
+/// A dense matrix of f64, stored by columns.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Matrix {
+    rows: usize,
+    cols: usize,
+    data: Vec<f64>,
+}
+
+impl Matrix {
+    /// A matrix of zeros.
+    pub fn zeros(rows: usize, cols: usize) -> Self {
+        Matrix { rows, cols, data: vec![0.0; rows * cols] }
+    }
+
+    /// The matrix whose entry in row `i` and column `j` is `entry(i, j)`.
+    pub fn from_fn(rows: usize, cols: usize, mut entry: impl FnMut(usize, usize) -> f64) -> Self {
+        let mut data = Vec::with_capacity(rows * cols);
+        for j in 0..cols {
+            for i in 0..rows {
+                data.push(entry(i, j));
+            }
+        }
+        Matrix { rows, cols, data }
+    }
+
+    /// A matrix from its rows, which must have one length.
+    pub fn from_rows<R: AsRef<[f64]>>(rows: &[R]) -> Result<Self> {
+        let cols = rows.first().map_or(0, |row| row.as_ref().len());
+        for (i, row) in rows.iter().enumerate() {
+            if row.as_ref().len() != cols {
+                return Err(Error::shape(
+                    format!("row {}", i + 1),
+                    format!("{cols} numbers, as row 1 has"),
+                    row.as_ref().len(),
+                ));
+            }
+        }
+        Ok(Matrix::from_fn(rows.len(), cols, |i, j| rows[i].as_ref()[j]))
+    }
+
+    /// A matrix from numbers stored by columns.
+    pub fn from_columns(rows: usize, cols: usize, data: Vec<f64>) -> Result<Self> {
+        if rows.checked_mul(cols) != Some(data.len()) {
+            return Err(Error::shape("the data of a matrix", format!("{rows} × {cols} numbers"), data.len()));
+        }
+        Ok(Matrix { rows, cols, data })
+    }
+
+    /// A matrix of one column.
+    pub fn column_vector(values: Vec<f64>) -> Self {
+        Matrix { rows: values.len(), cols: 1, data: values }
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Number of columns.
+    pub fn cols(&self) -> usize {
+        self.cols
+    }
+
+    /// The entry in row `i` and column `j`.
+    pub fn get(&self, i: usize, j: usize) -> f64 {
+        self.data[j * self.rows + i]
+    }
+
+    /// Sets the entry in row `i` and column `j`.
+    pub fn set(&mut self, i: usize, j: usize, value: f64) {
+        self.data[j * self.rows + i] = value;
+    }
+
+    /// Column `j`.
+    pub fn col(&self, j: usize) -> &[f64] {
+        &self.data[j * self.rows..(j + 1) * self.rows]
+    }
+
+    /// Column `j`, to be written.
+    pub fn col_mut(&mut self, j: usize) -> &mut [f64] {
+        &mut self.data[j * self.rows..(j + 1) * self.rows]
+    }
+
+    /// All entries, column after column.
+    pub fn as_slice(&self) -> &[f64] {
+        &self.data
+    }
+
+    /// All entries, column after column, as the vector that holds them.
+    pub fn into_vec(self) -> Vec<f64> {
+        self.data
+    }
+
+    /// All entries, column after column, to be written.
+    pub fn as_mut_slice(&mut self) -> &mut [f64] {
+        &mut self.data
+    }
+
+    /// The largest absolute value; NaN if any entry is NaN.
+    pub fn max_abs(&self) -> f64 {
+        self.data.iter().fold(0.0, |max: f64, x| if x.is_nan() || max.is_nan() { f64::NAN } else { max.max(x.abs()) })
+    }
+
+    fn view(&self) -> MatRef<'_, f64> {
+        MatRef::from_column_major_slice(&self.data, self.rows, self.cols)
+    }
+
+    fn view_mut(&mut self) -> MatMut<'_, f64> {
+        MatMut::from_column_major_slice_mut(&mut self.data, self.rows, self.cols)
+    }
+}
+
+/// A b.
+pub(crate) fn multiply(a: &Matrix, b: &Matrix) -> Matrix {
+    let mut out = Matrix::zeros(a.rows, b.cols);
+    matmul::matmul(out.view_mut(), Accum::Replace, a.view(), b.view(), 1.0, shares());
+    out
+}
+
+/// Aᵀ b.
+pub(crate) fn multiply_transposed(a: &Matrix, b: &Matrix) -> Matrix {
+    let mut out = Matrix::zeros(a.cols, b.cols);
+    matmul::matmul(out.view_mut(), Accum::Replace, a.view().transpose(), b.view(), 1.0, shares());
+    out
+}
+
+/// What the run-time check of a decomposition found, in units of (dimension × machine epsilon).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct DecompositionCheck {
+    /// ‖A − Q D Qᵀ‖ / ‖A‖.
+    pub residual: f64,
+    /// ‖I − QᵀQ‖.
+    pub orthogonality: f64,
+}
+
+impl DecompositionCheck {
+    /// Whether both are at rounding level (LAPACK's own tests ask for less than 30 to 60).
+    pub fn passed(&self) -> bool {
+        self.residual < 60.0 && self.orthogonality < 60.0
+    }
+}
+
+/// A = Q D Qᵀ of a symmetric matrix.
+pub(crate) struct Eigen {
+    /// Ascending.
+    pub values: Vec<f64>,
+    pub vectors: Matrix,
+    pub check: DecompositionCheck,
+}
+
+/// Eigenvalues and eigenvectors of a symmetric matrix, of which only the lower triangle is read.
+/// `a` is scaled by a power of two first: backends fail silently near overflow and underflow.
+pub(crate) fn eigen(mut a: Matrix) -> Result<Eigen> {
+    let n = a.rows;
+    let size = a.max_abs();
+    if !size.is_finite() {
+        return Err(Error::Decomposition("the matrix has entries that are not finite".into()));
+    }
+    let power = if size > 0.0 { -exponent_of(size) } else { 0 };
+    scale_by_power_of_two(&mut a.data, power);
+    let mut values = vec![0.0; n];
+    let mut vectors = Matrix::zeros(n, n);
+    let params = Default::default();
+    let scratch = evd::self_adjoint_evd_scratch::<f64>(n, evd::ComputeEigenvectors::Yes, shares(), params);
+    let mut buffer = MemBuffer::try_new(scratch)
+        .map_err(|_| Error::Decomposition("no memory for the eigendecomposition's workspace".into()))?;
+    evd::self_adjoint_evd(
+        a.view(),
+        faer::diag::DiagMut::from_slice_mut(&mut values),
+        Some(vectors.view_mut()),
+        shares(),
+        MemStack::new(&mut buffer),
+        params,
+    )
+    .map_err(|error| Error::Decomposition(format!("{error:?}")))?;
+    drop(buffer);
+    let check = check_eigen(&a, &values, &vectors);
+    if !check.passed() {
+        return Err(Error::Decomposition(format!(
+            "eigenvectors leave a residual of {:.1e} and miss orthogonality by {:.1e} (units of n·eps)",
+            check.residual, check.orthogonality
+        )));
+    }
+    scale_by_power_of_two(&mut values, -power);
+    Ok(Eigen { values, vectors, check })
+}
+
+/// Frobenius norms of A − QDQᵀ and I − QQᵀ, estimated with random signs: E‖Ev‖² = ‖E‖²_F, so a few
+/// products of cost n² find what a check of cost n³ would.
+fn check_eigen(a: &Matrix, values: &[f64], q: &Matrix) -> DecompositionCheck {
+    const PROBES: usize = 4;
+    let n = a.rows;
+    if n == 0 {
+        return DecompositionCheck { residual: 0.0, orthogonality: 0.0 };
+    }
+    let mut random = ChaCha8Rng::seed_from_u64(0);
+    let probes = Matrix::from_fn(n, PROBES, |_, _| if random.next_u32() & 1 == 0 { 1.0 } else { -1.0 });
+    let mut coordinates = multiply_transposed(q, &probes);
+    let back = multiply(q, &coordinates);
+    for j in 0..PROBES {
+        coordinates.col_mut(j).iter_mut().zip(values).for_each(|(c, d)| *c *= d);
+    }
+    let decomposed = multiply(q, &coordinates);
+    let direct = multiply_lower(a, &probes);
+    let difference = |x: &Matrix, y: &Matrix| -> f64 {
+        let sum: f64 = x.data.iter().zip(&y.data).map(|(a, b)| (a - b) * (a - b)).sum();
+        (sum / PROBES as f64).sqrt()
+    };
+    let size = values.iter().fold(0.0, |max: f64, d| max.max(d.abs()));
+    let unit = n as f64 * f64::EPSILON;
+    let residual = difference(&direct, &decomposed);
+    DecompositionCheck {
+        residual: if size > 0.0 { residual / (size * unit) } else { residual },
+        orthogonality: difference(&probes, &back) / unit,
+    }
+}
+
+/// A b for a symmetric A of which the lower triangle is stored.
+fn multiply_lower(a: &Matrix, b: &Matrix) -> Matrix {
+    let mut out = Matrix::zeros(a.rows, b.cols);
+    // Row tiles of A are independent; the part above the diagonal is read from the other triangle's column.
+    let columns: Vec<Vec<f64>> = (0..b.cols)
+        .into_par_iter()
+        .map(|t| {
+            let x = b.col(t);
+            let mut y = vec![0.0; a.rows];
+            for j in 0..a.cols {
+                let column = a.col(j);
+                let mut sum = column[j] * x[j];
+                for i in j + 1..a.rows {
+                    y[i] += column[i] * x[j];
+                    sum += column[i] * x[i];
+                }
+                y[j] += sum;
+            }
+            y
+        })
+        .collect();
+    for (t, column) in columns.into_iter().enumerate() {
+        out.col_mut(t).copy_from_slice(&column);
+    }
+    out
+}
+
+/// The largest row sum of |A|, which bounds ‖A‖, of a symmetric A of which the lower triangle is stored;
+/// NaN if there is a NaN.
+pub(crate) fn largest_row_sum(a: &Matrix) -> f64 {
+    let mut sums = vec![0.0; a.rows];
+    for j in 0..a.cols {
+        let column = a.col(j);
+        let mut own = column[j].abs();
+        for (sum, entry) in sums[j + 1..].iter_mut().zip(&column[j + 1..]) {
+            *sum += entry.abs();
+            own += entry.abs();
+        }
+        sums[j] += own;
+    }
+    Matrix::column_vector(sums).max_abs()
+}
+
+/// Thin decomposition A = U diag(s) Vᵀ of a matrix with at least as many rows as columns.
+pub(crate) struct ThinSvd {
+    pub left: Matrix,
+    /// Descending.
+    pub singular: Vec<f64>,
+    pub right: Matrix,
+    pub check: DecompositionCheck,
+}
+
+/// Thin singular value decomposition; scaled by a power of two like [`eigen`].
+pub(crate) fn thin_svd(mut a: Matrix) -> Result<ThinSvd> {
+    let (rows, cols) = (a.rows, a.cols);
+    let size = a.max_abs();
+    if !size.is_finite() {
+        return Err(Error::Decomposition("the matrix has entries that are not finite".into()));
+    }
+    let power = if size > 0.0 { -exponent_of(size) } else { 0 };
+    scale_by_power_of_two(&mut a.data, power);
+    let mut singular = vec![0.0; cols];
+    let mut left = Matrix::zeros(rows, cols);
+    let mut right = Matrix::zeros(cols, cols);
+    let params = Default::default();
+    let thin = svd::ComputeSvdVectors::Thin;
+    let scratch = svd::svd_scratch::<f64>(rows, cols, thin, thin, shares(), params);
+    let mut buffer = MemBuffer::try_new(scratch)
+        .map_err(|_| Error::Decomposition("no memory for the singular value decomposition".into()))?;
+    svd::svd(
+        a.view(),
+        faer::diag::DiagMut::from_slice_mut(&mut singular),
+        Some(left.view_mut()),
+        Some(right.view_mut()),
+        shares(),
+        MemStack::new(&mut buffer),
+        params,
+    )
+    .map_err(|error| Error::Decomposition(format!("{error:?}")))?;
+    let check = check_svd(&a, &left, &singular, &right);
+    if !check.passed() {
+        return Err(Error::Decomposition(format!(
+            "singular vectors leave a residual of {:.1e} and miss orthogonality by {:.1e} (units of n·eps)",
+            check.residual, check.orthogonality
+        )));
+    }
+    scale_by_power_of_two(&mut singular, -power);
+    Ok(ThinSvd { left, singular, right, check })
+}
+
+/// ‖A − USVᵀ‖ and ‖I − UᵀU‖; the matrices are thin, so this is done in full.
+fn check_svd(a: &Matrix, left: &Matrix, singular: &[f64], right: &Matrix) -> DecompositionCheck {
+    let mut scaled = right.clone();
+    for (j, s) in singular.iter().enumerate() {
+        scaled.col_mut(j).iter_mut().for_each(|v| *v *= s);
+    }
+    let mut residual = a.clone();
+    matmul::matmul(residual.view_mut(), Accum::Add, left.view(), scaled.view().transpose(), -1.0, shares());
+    let mut products = multiply_transposed(left, left);
+    for j in 0..products.cols {
+        products.data[j * products.rows + j] -= 1.0;
+    }
+    let frobenius = |m: &Matrix| m.data.iter().map(|x| x * x).sum::<f64>().sqrt();
+    let size = singular.first().copied().unwrap_or(0.0);
+    let unit = a.rows.max(1) as f64 * f64::EPSILON;
+    let residual = frobenius(&residual);
+    DecompositionCheck {
+        residual: if size > 0.0 { residual / (size * unit) } else { residual },
+        orthogonality: frobenius(&products) / unit,
+    }
+}
+
+/// A = L Lᵀ, with L in the lower triangle of the storage it was given.
+pub(crate) struct Cholesky {
+    factor: Matrix,
+}
+
+impl Cholesky {
+    /// Factors a symmetric positive definite matrix, of which only the lower triangle is read.
+    /// `None` when a pivot is not positive.
+    pub fn new(mut a: Matrix) -> Option<Self> {
+        let n = a.rows;
+        let params = Default::default();
+        let scratch = cholesky::llt::factor::cholesky_in_place_scratch::<f64>(n, shares(), params);
+        let mut buffer = MemBuffer::try_new(scratch).ok()?;
+        cholesky::llt::factor::cholesky_in_place(
+            a.view_mut(),
+            Default::default(),
+            shares(),
+            MemStack::new(&mut buffer),
+            params,
+        )
+        .ok()?;
+        Some(Cholesky { factor: a })
+    }
+
+    /// The storage, to be used again.
+    pub fn into_storage(self) -> Matrix {
+        self.factor
+    }
+
+    /// A⁻¹ b, in the place of b.
+    pub fn solve(&self, b: &mut Matrix) {
+        triangular_solve::solve_lower_triangular_in_place(self.factor.view(), b.view_mut(), shares());
+        triangular_solve::solve_upper_triangular_in_place(self.factor.view().transpose(), b.view_mut(), shares());
+    }
+
+    /// The diagonal of A⁻¹: (A⁻¹)ᵢᵢ = ‖L⁻¹eᵢ‖², from blocks of columns of L⁻¹ that are thrown away again.
+    /// n³/3 operations and no second matrix.
+    pub fn inverse_diagonal(&self) -> Vec<f64> {
+        const BLOCK: usize = 128;
+        let n = self.factor.rows;
+        let starts: Vec<usize> = (0..n).step_by(BLOCK).collect();
+        let blocks: Vec<Vec<f64>> = starts
+            .par_iter()
+            .map(|&start| {
+                let width = BLOCK.min(n - start);
+                let height = n - start;
+                let mut columns = Matrix::from_fn(height, width, |i, j| f64::from(i == j));
+                let lower = self.factor.view().submatrix(start, start, height, height);
+                triangular_solve::solve_lower_triangular_in_place(lower, columns.view_mut(), Par::Seq);
+                (0..width).map(|j| columns.col(j).iter().map(|x| x * x).sum()).collect()
+            })
+            .collect();
+        blocks.concat()
+    }
+}
+
+/// A sum of products in lanes that are added up in one fixed order: fast, and the same bits everywhere.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Parts {
+    lanes: [f64; LANES],
+}
+
+impl Parts {
+    /// Adds Σ aᵢbᵢ. All calls but the last must bring a multiple of the lanes' number of terms.
+    pub fn add_products(&mut self, a: &[f64], b: &[f64]) {
+        let lanes = &mut self.lanes;
+        vectorize(
+            #[inline(always)]
+            || {
+                let (a_blocks, b_blocks) = (a.chunks_exact(LANES), b.chunks_exact(LANES));
+                let (a_rest, b_rest) = (a_blocks.remainder(), b_blocks.remainder());
+                for (x, y) in a_blocks.zip(b_blocks) {
+                    for l in 0..LANES {
+                        lanes[l] += x[l] * y[l];
+                    }
+                }
+                for (l, (x, y)) in a_rest.iter().zip(b_rest).enumerate() {
+                    lanes[l] += x * y;
+                }
+            },
+        );
+    }
+
+    /// The sum.
+    pub fn total(self) -> f64 {
+        let mut lanes = self.lanes;
+        let mut width = LANES / 2;
+        while width > 0 {
+            for l in 0..width {
+                lanes[l] += lanes[l + width];
+            }
+            width /= 2;
+        }
+        lanes[0]
+    }
+}
+
+/// e such that 2ᵉ ≤ |x| < 2ᵉ⁺¹ (x finite and not zero).
+pub(crate) fn exponent_of(x: f64) -> i32 {
+    let (_, exponent) = libm::frexp(x);
+    exponent - 1
+}
+
+/// Multiplies all by 2ᵖ, without error as long as nothing leaves the range of f64.
+pub(crate) fn scale_by_power_of_two(data: &mut [f64], power: i32) {
+    if power == 0 {
+        return;
+    }
+    for x in data {
+        *x = libm::ldexp(*x, power);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn random_symmetric(n: usize, seed: u64) -> Matrix {
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        let x = Matrix::from_fn(n, n, |_, _| f64::from(random.next_u32()) / f64::from(u32::MAX) - 0.5);
+        multiply_transposed(&x, &x)
+    }
+
+    #[test]
+    fn eigen_of_a_matrix_known_by_hand() {
+        let a = Matrix::from_rows(&[[2.0, 1.0], [1.0, 2.0]]).unwrap();
+        let eigen = eigen(a).unwrap();
+        assert!((eigen.values[0] - 1.0).abs() < 1e-15 && (eigen.values[1] - 3.0).abs() < 1e-15);
+    }
+
+    #[test]
+    fn eigen_survives_scales_near_overflow_and_underflow() {
+        for power in [-1000, 0, 1000] {
+            let mut a = random_symmetric(40, 1);
+            scale_by_power_of_two(a.as_mut_slice(), power);
+            let plain = eigen(random_symmetric(40, 1)).unwrap();
+            let scaled = eigen(a).unwrap();
+            for (x, y) in plain.values.iter().zip(&scaled.values) {
+                assert_eq!(libm::ldexp(*x, power), *y);
+            }
+        }
+        assert!(eigen(Matrix::from_fn(3, 3, |_, _| f64::NAN)).is_err());
+    }
+
+    #[test]
+    fn a_wrong_decomposition_is_noticed() {
+        let a = random_symmetric(30, 2);
+        let good = eigen(a.clone()).unwrap();
+        let mut wrong = good.values.clone();
+        wrong[29] *= 1.0 + 1e-9;
+        assert!(!check_eigen(&a, &wrong, &good.vectors).passed());
+    }
+
+    #[test]
+    fn cholesky_solves_and_gives_the_diagonal_of_the_inverse() {
+        let mut a = random_symmetric(300, 3);
+        for i in 0..300 {
+            a.set(i, i, a.get(i, i) + 1.0);
+        }
+        let factor = Cholesky::new(a.clone()).unwrap();
+        let diagonal = factor.inverse_diagonal();
+        let mut unit = Matrix::zeros(300, 1);
+        unit.set(17, 0, 1.0);
+        factor.solve(&mut unit);
+        assert!((unit.get(17, 0) - diagonal[17]).abs() < 1e-12);
+        let back = multiply(&a, &unit);
+        assert!((back.get(17, 0) - 1.0).abs() < 1e-12 && back.get(3, 0).abs() < 1e-12);
+        assert!(Cholesky::new(Matrix::from_rows(&[[-1.0]]).unwrap()).is_none());
+    }
+}

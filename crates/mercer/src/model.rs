@@ -1,0 +1,172 @@
+//! All that prediction needs, and nothing of how it was found.
+
+use serde::{Deserialize, Serialize};
+
+use crate::certificate::Certificate;
+use crate::data::{Column, Encoder, Feature, Frame};
+use crate::error::{Error, Result};
+use crate::kernel::{Points, SharedKernel};
+use crate::linalg::{Matrix, Parts};
+use crate::space;
+
+/// A fitted model: reads a table as the training table was read, and predicts.
+#[derive(Debug, Clone)]
+pub struct Model {
+    pub(crate) encoder: Encoder,
+    pub(crate) kernel: SharedKernel,
+    pub(crate) expansion: Expansion,
+    pub(crate) summaries: Vec<Summary>,
+}
+
+/// The function itself, for all targets.
+#[derive(Debug, Clone)]
+pub(crate) enum Expansion {
+    /// f(x) = Σᵢ αᵢ k(x, xᵢ); α is n × targets.
+    Kernel { points: Points, alpha: Matrix },
+    /// f(x) = xᵀw; w is features × targets.
+    Linear { coefficients: Matrix },
+}
+
+/// What was found for one target; kept in the model file for whoever opens it later.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Summary {
+    /// The target's name.
+    pub target: String,
+    /// Training rows.
+    pub rows: usize,
+    /// λ.
+    pub lambda: f64,
+    /// Whether λ was chosen by leave-one-out.
+    pub lambda_was_chosen: bool,
+    /// m in λ‖f‖ᵐ.
+    pub exponent: f64,
+    /// μ, the ridge that gives the same f; `None` for the zero function.
+    pub effective_ridge: Option<f64>,
+    /// The ridges of all stationary points.
+    pub stationary_ridges: Vec<f64>,
+    /// ‖f‖.
+    pub norm: f64,
+    /// (1/W) Σ w(y − f − b)² + λ‖f‖ᵐ.
+    pub objective: f64,
+    /// b.
+    pub intercept: f64,
+    /// Whether b was part of the problem.
+    pub has_offset: bool,
+    /// Trace of the hat matrix.
+    pub dof: Option<f64>,
+    /// Root of (1/W) Σ w(y − f − b)².
+    pub train_rmse: f64,
+    /// Share of the variance explained on the training rows.
+    pub train_r2: Option<f64>,
+    /// Root of (1/W) Σ w e², e the leave-one-out residuals.
+    pub loo_rmse: Option<f64>,
+    /// Share of the variance explained, left out.
+    pub loo_r2: Option<f64>,
+    /// Whether the zero function is the minimiser.
+    pub is_zero: bool,
+    /// Smallest and largest training target.
+    pub target_range: [f64; 2],
+    /// What was verified.
+    pub certificate: Certificate,
+}
+
+impl Model {
+    /// What was found, one per target.
+    pub fn summaries(&self) -> &[Summary] {
+        &self.summaries
+    }
+
+    /// The kernel, with its numbers.
+    pub fn kernel(&self) -> &SharedKernel {
+        &self.kernel
+    }
+
+    /// How tables are read.
+    pub fn encoder(&self) -> &Encoder {
+        &self.encoder
+    }
+
+    /// Number of training points that the model carries (0 for a linear function).
+    pub fn points(&self) -> usize {
+        match &self.expansion {
+            Expansion::Kernel { points, .. } => points.rows(),
+            Expansion::Linear { .. } => 0,
+        }
+    }
+
+    /// α of target `t` (for a linear function: its coefficients).
+    pub fn coefficients(&self, t: usize) -> &[f64] {
+        match &self.expansion {
+            Expansion::Kernel { alpha, .. } => alpha.col(t),
+            Expansion::Linear { coefficients } => coefficients.col(t),
+        }
+    }
+
+    /// Predicts every target for every row: one vector per target, `None` where a missing cell leaves the row
+    /// without a prediction.
+    pub fn predict_frame(&self, frame: &Frame) -> Result<Vec<Vec<Option<f64>>>> {
+        let (points, complete) = self.encoder.encode(frame)?;
+        let values = self.predict_points(&points)?;
+        let column = |t: usize| values.col(t).iter().zip(&complete).map(|(v, ok)| ok.then_some(*v)).collect();
+        Ok((0..values.cols()).map(column).collect())
+    }
+
+    /// Predicts from plain numbers: one row per example, columns in the order of the training features; the
+    /// result has one column per target.
+    pub fn predict(&self, x: &Matrix) -> Result<Matrix> {
+        let features = &self.encoder.features;
+        if x.cols() != features.len() {
+            return Err(Error::shape("x", format!("{} columns, as in training", features.len()), x.cols()));
+        }
+        let mut frame = Frame::new(x.rows());
+        for (j, feature) in features.iter().enumerate() {
+            if let Feature::Text { name, .. } = feature {
+                return Err(Error::Column { column: name.clone(), problem: "is text; predict from a table".into() });
+            }
+            frame.push(feature.name(), Column::Number(x.col(j).to_vec()))?;
+        }
+        let columns = self.predict_frame(&frame)?;
+        let cells = columns.into_iter().flatten().map(|cell| cell.unwrap_or(f64::NAN)).collect();
+        Matrix::from_columns(x.rows(), self.summaries.len(), cells)
+    }
+
+    /// Predicts encoded points.
+    pub(crate) fn predict_points(&self, new: &Points) -> Result<Matrix> {
+        let mut values = match &self.expansion {
+            Expansion::Kernel { points, alpha } => space::evaluate(&*self.kernel, points, alpha, new),
+            Expansion::Linear { coefficients } => linear_values(coefficients, new),
+        };
+        for (t, summary) in self.summaries.iter().enumerate() {
+            for (row, value) in values.col_mut(t).iter_mut().enumerate() {
+                *value += summary.intercept;
+                if !value.is_finite() {
+                    return Err(Error::Cell {
+                        row: row + 1,
+                        column: summary.target.clone(),
+                        problem: "the prediction leaves the range of numbers; the features of this row are too far \
+                                  from the training rows"
+                            .into(),
+                    });
+                }
+            }
+        }
+        Ok(values)
+    }
+}
+
+fn linear_values(coefficients: &Matrix, new: &Points) -> Matrix {
+    let mut row = vec![0.0; new.features()];
+    let mut out = Matrix::zeros(new.rows(), coefficients.cols());
+    for i in 0..new.rows() {
+        for (j, x) in row.iter_mut().enumerate() {
+            *x = new.feature(j)[i];
+        }
+        for t in 0..coefficients.cols() {
+            let mut sum = Parts::default();
+            sum.add_products(&row, coefficients.col(t));
+            out.set(i, t, sum.total());
+        }
+    }
+    out
+}

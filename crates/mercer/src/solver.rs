@@ -1,0 +1,54 @@
+//! Solvers: from a decomposition (or a factorisation) to the minimiser.
+
+pub(crate) mod cholesky;
+pub mod power;
+pub(crate) mod refine;
+pub(crate) mod spectral;
+
+use power::Minimum;
+
+/// A minimiser with what was measured on it, for one target.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Solution {
+    /// α for a kernel expansion, or the coefficients of a linear function.
+    pub coefficients: Vec<f64>,
+    /// b.
+    pub offset: f64,
+    /// f(xᵢ) + b on the training rows.
+    pub fitted: Vec<f64>,
+    /// The stationary points and the choice among them.
+    pub minimum: Minimum,
+    /// ‖f‖.
+    pub norm: f64,
+    /// (1/W) Σ w(y − f − b)².
+    pub train_mse: f64,
+    /// The trace of the hat matrix, the offset counted; `None` when it was not asked for.
+    pub dof: Option<f64>,
+    /// What the last solve left: ‖residual of the linear system‖ in units of its right-hand side.
+    pub solve_residual: f64,
+    /// A bound of the error of predictions, relative to the spread of the target.
+    pub relative_error: f64,
+    /// (largest eigenvalue + γ)/(smallest + γ), or an upper bound of it.
+    pub condition: f64,
+}
+
+impl Solution {
+    /// The effective ridge μ; `None` for the zero function.
+    pub fn effective_ridge(&self) -> Option<f64> {
+        self.minimum.log_ridge.map(libm::exp)
+    }
+
+    /// Whether the zero function is the minimiser.
+    pub fn is_zero(&self) -> bool {
+        self.minimum.log_ridge.is_none()
+    }
+
+    /// (1/W) Σ w(y − f − b)² + λ‖f‖ᵐ, from the error and the norm that were measured.
+    pub fn objective(&self, exponent: f64, lambda: f64) -> f64 {
+        if self.norm == 0.0 {
+            return self.train_mse;
+        }
+        // In logarithms: the power may overflow where its product with λ does not.
+        self.train_mse + libm::exp(libm::log(lambda) + exponent * libm::log(self.norm))
+    }
+}

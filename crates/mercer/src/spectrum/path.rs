@@ -1,0 +1,185 @@
+//! The ridge path as functions of one number: the squared norm N(μ), the training error R(μ) and the degrees
+//! of freedom, each a sum over the spectrum.
+
+/// What the search for stationary points needs to know of a path at t = log μ.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct CurvePoint {
+    /// log N(μ), in the target's own units.
+    pub log_norm: f64,
+    /// s = −½ d log N / d t, between 0 and 1.
+    pub slope: f64,
+    /// R(μ), in units of 4ᵏ (see [`Curve::log_unit`]).
+    pub train: f64,
+}
+
+/// A ridge path on which stationary points are sought: the whole data's, or that of the data without a row.
+pub(crate) trait Curve {
+    /// N, its slope and R at t = log μ.
+    fn at(&mut self, t: f64) -> CurvePoint;
+    /// W: γ = W eᵗ.
+    fn weight_sum(&self) -> f64;
+    /// 2k·log 2: squares of the target's own units are 4ᵏ times those used inside.
+    fn log_unit(&self) -> f64;
+    /// R of the zero function, in units of 4ᵏ.
+    fn zero_train(&self) -> f64;
+    /// log of ‖y‖² as used in N(μ) ≤ ‖y‖²/(4Wμ), in the target's own units; −∞ when f = 0 for every λ.
+    fn log_energy(&self) -> f64;
+    /// log of A in N → A/γ² for large γ, in the target's own units.
+    fn log_tail(&self) -> f64;
+    /// Logs of an upper bound of the eigenvalues, and of a lower bound of those that carry energy (−∞ if none
+    /// is known).
+    fn log_spread(&self) -> (f64, f64);
+}
+
+/// The ridge path μ ↦ f_μ of one target (or of several that share μ).
+#[derive(Debug, Clone)]
+pub struct Path {
+    /// Positive eigenvalues.
+    eigenvalues: Vec<f64>,
+    /// Σ z² of each positive eigenvalue, in units of 4ᵏ.
+    energies: Vec<f64>,
+    /// Energy that no eigenvalue reaches.
+    null: f64,
+    centred: f64,
+    weight_sum: f64,
+    offset: bool,
+    power: i32,
+}
+
+impl Path {
+    pub(super) fn new(
+        eigenvalues: &[f64],
+        energies: &[f64],
+        outside: f64,
+        centred: f64,
+        weight_sum: f64,
+        offset: bool,
+        power: i32,
+    ) -> Self {
+        let positive = eigenvalues.iter().take_while(|d| **d > 0.0).count();
+        Path {
+            eigenvalues: eigenvalues[..positive].to_vec(),
+            energies: energies[..positive].to_vec(),
+            null: outside + energies[positive..].iter().sum::<f64>(),
+            centred,
+            weight_sum,
+            offset,
+            power,
+        }
+    }
+
+    /// A path from its parts: eigenvalues (descending, at least 0), z², and W. For experiments and tests; the
+    /// ordinary way is [`Spectrum::path`](super::Spectrum::path).
+    pub fn from_parts(eigenvalues: &[f64], energies: &[f64], weight_sum: f64) -> Self {
+        let total = energies.iter().sum();
+        Path::new(eigenvalues, energies, 0.0, total, weight_sum, false, 0)
+    }
+
+    /// ‖f_μ‖, where ‖f_μ‖² = Σ d z²/(d + Wμ)².
+    pub fn norm(&self, ridge: f64) -> f64 {
+        let gamma = self.weight_sum * ridge;
+        let sum: f64 = self.terms().map(|(d, e)| d * (e / (d + gamma)) / (d + gamma)).sum();
+        libm::ldexp(sum.sqrt(), self.power)
+    }
+
+    /// (1/W) Σ w(y − f_μ)².
+    pub fn train_mse(&self, ridge: f64) -> f64 {
+        let gamma = self.weight_sum * ridge;
+        libm::ldexp(self.scaled_train(gamma), 2 * self.power)
+    }
+
+    /// tr H = Σ d/(d + Wμ), and one more for an offset.
+    pub fn dof(&self, ridge: f64) -> f64 {
+        let gamma = self.weight_sum * ridge;
+        f64::from(self.offset) + self.eigenvalues.iter().map(|d| d / (d + gamma)).sum::<f64>()
+    }
+
+    /// (1/W) Σ w y² (around the mean, with an offset): the error of the zero function.
+    pub fn zero_mse(&self) -> f64 {
+        libm::ldexp(self.centred / self.weight_sum, 2 * self.power)
+    }
+
+    /// The λ whose m-power problem has a stationary point at this ridge: λ = (2/m) μ N^(1−m/2); as logarithm.
+    pub fn log_lambda(&self, log_ridge: f64, exponent: f64) -> f64 {
+        let point = self.point(log_ridge);
+        log_ridge + (2.0 / exponent).ln() + (1.0 - exponent / 2.0) * point.log_norm
+    }
+
+    fn terms(&self) -> impl Iterator<Item = (f64, f64)> + '_ {
+        self.eigenvalues.iter().copied().zip(self.energies.iter().copied())
+    }
+
+    fn scaled_train(&self, gamma: f64) -> f64 {
+        let sum: f64 = self
+            .terms()
+            .map(|(d, e)| {
+                let shrink = if gamma.is_finite() { gamma / (d + gamma) } else { 1.0 };
+                shrink * shrink * e
+            })
+            .sum();
+        (sum + self.null) / self.weight_sum
+    }
+
+    fn largest(&self) -> f64 {
+        self.eigenvalues.first().copied().unwrap_or(0.0)
+    }
+
+    /// Σ d z², so that N → tail/γ².
+    fn tail(&self) -> f64 {
+        self.terms().map(|(d, e)| d * e).sum()
+    }
+
+    pub(crate) fn point(&self, t: f64) -> CurvePoint {
+        let log_gamma = t + libm::log(self.weight_sum);
+        // Far above the spectrum N is A/γ² to the last digit, and γ itself may overflow.
+        if log_gamma > libm::log(self.largest()) + 45.0 {
+            let log_norm = libm::log(self.tail()) - 2.0 * log_gamma + self.log_unit();
+            return CurvePoint { log_norm, slope: 1.0, train: self.scaled_train(f64::INFINITY) };
+        }
+        let gamma = libm::exp(log_gamma);
+        let (mut norm, mut shrunk) = (0.0, 0.0);
+        for (d, e) in self.terms() {
+            let inverse = 1.0 / (d + gamma);
+            let term = d * inverse * (e * inverse);
+            norm += term;
+            shrunk += term * (gamma * inverse);
+        }
+        CurvePoint {
+            log_norm: libm::log(norm) + self.log_unit(),
+            slope: shrunk / norm,
+            train: self.scaled_train(gamma),
+        }
+    }
+}
+
+impl Curve for Path {
+    fn at(&mut self, t: f64) -> CurvePoint {
+        self.point(t)
+    }
+
+    fn weight_sum(&self) -> f64 {
+        self.weight_sum
+    }
+
+    fn log_unit(&self) -> f64 {
+        2.0 * f64::from(self.power) * std::f64::consts::LN_2
+    }
+
+    fn zero_train(&self) -> f64 {
+        self.centred / self.weight_sum
+    }
+
+    fn log_energy(&self) -> f64 {
+        if self.tail() > 0.0 { libm::log(self.energies.iter().sum()) + self.log_unit() } else { f64::NEG_INFINITY }
+    }
+
+    fn log_tail(&self) -> f64 {
+        libm::log(self.tail()) + self.log_unit()
+    }
+
+    fn log_spread(&self) -> (f64, f64) {
+        let carrying = self.terms().filter(|(_, e)| *e > 0.0).map(|(d, _)| d);
+        let lowest = carrying.fold(f64::INFINITY, f64::min);
+        (libm::log(self.largest()), libm::log(lowest))
+    }
+}
