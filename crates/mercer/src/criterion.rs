@@ -53,8 +53,7 @@ pub fn leave_one_out(
             })
             .collect::<Vec<Vec<f64>>>()
     })?;
-    let by_lambda = (0..log_lambdas.len()).map(|l| {
-        (0..targets.len()).map(|t| rows.iter().map(|row| row[l][t]).collect()).collect()
-    });
+    let by_lambda = (0..log_lambdas.len())
+        .map(|l| (0..targets.len()).map(|t| rows.iter().map(|row| row[l][t]).collect()).collect());
     Some(by_lambda.collect())
 }

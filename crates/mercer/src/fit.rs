@@ -372,7 +372,10 @@ impl Fit {
             Expansion::Linear { coefficients }
         } else if kernel.is_precomputed() {
             // Kernel values come with every new row; only their number is needed.
-            Expansion::Kernel { points: crate::kernel::Points::new(&Matrix::zeros(design.rows(), 0)), alpha: coefficients }
+            Expansion::Kernel {
+                points: crate::kernel::Points::new(&Matrix::zeros(design.rows(), 0)),
+                alpha: coefficients,
+            }
         } else {
             Expansion::Kernel { points: design.points.clone(), alpha: coefficients }
         };

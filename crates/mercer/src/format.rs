@@ -178,8 +178,7 @@ pub fn from_bytes(bytes: &[u8]) -> Result<Model, FormatError> {
             }
         }
     }
-    let encoder =
-        Encoder { features, missing: header.missing, scale: header.scale, nonnegative: header.nonnegative };
+    let encoder = Encoder { features, missing: header.missing, scale: header.scale, nonnegative: header.nonnegative };
     let coded = |feature: &&Feature| matches!(feature, Feature::Text { text_as: TextAs::Equality, .. });
     let expected_width = if kernel.is_precomputed() { header.points } else { header.width };
     if encoder.width() != expected_width || encoder.features.iter().filter(coded).count() != header.code_columns {

@@ -138,21 +138,19 @@ pub fn bytes(count: u64) -> String {
         value /= 1000.0;
         unit += 1;
     }
-    if unit == 0 || value >= 100.0 { format!("{value:.0} {}", UNITS[unit]) } else { format!("{value:.1} {}", UNITS[unit]) }
+    if unit == 0 || value >= 100.0 {
+        format!("{value:.0} {}", UNITS[unit])
+    } else {
+        format!("{value:.1} {}", UNITS[unit])
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const SHAPE: Shape = Shape {
-        rows: 1000,
-        features: 8,
-        targets: 1,
-        is_linear: false,
-        is_weighted: false,
-        fixed_exponent: None,
-    };
+    const SHAPE: Shape =
+        Shape { rows: 1000, features: 8, targets: 1, is_linear: false, is_weighted: false, fixed_exponent: None };
 
     #[test]
     fn the_method_follows_from_the_shape() {

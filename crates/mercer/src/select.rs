@@ -31,7 +31,8 @@ pub(crate) fn choose_lambda(
     if path.zero_mse() == 0.0 || spectrum.largest() == 0.0 || spectrum.rows() < 2 {
         return None;
     }
-    let units: Vec<f64> = targets.iter().map(|target| spectrum.path(&[target]).zero_mse().max(f64::MIN_POSITIVE)).collect();
+    let units: Vec<f64> =
+        targets.iter().map(|target| spectrum.path(&[target]).zero_mse().max(f64::MIN_POSITIVE)).collect();
     let score = |log_lambdas: &[f64]| -> Option<Vec<(f64, Vec<LeaveOneOut>)>> {
         let residuals = leave_one_out(spectrum, targets, exponent, log_lambdas)?;
         let scored = residuals.into_iter().map(|by_target| {

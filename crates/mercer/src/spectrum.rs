@@ -115,9 +115,12 @@ impl Spectrum {
         let weight_sum = weights.map_or(n as f64, |w| w.iter().sum());
         let root_weights: Option<Vec<f64>> = weights.map(|w| w.iter().map(|x| x.sqrt()).collect());
         let weight = |i: usize| weights.map_or(1.0, |w| w[i]);
-        let mean_features: Vec<f64> = (0..p)
-            .map(|j| if offset { double::sum((0..n).map(|i| weight(i) * x.get(i, j))).value() / weight_sum } else { 0.0 })
-            .collect();
+        let mean_features: Vec<f64> =
+            (0..p)
+                .map(|j| {
+                    if offset { double::sum((0..n).map(|i| weight(i) * x.get(i, j))).value() / weight_sum } else { 0.0 }
+                })
+                .collect();
         let root = scale.sqrt();
         let scaled = Matrix::from_fn(n, p, |i, j| {
             root * (x.get(i, j) - mean_features[j]) * root_weights.as_ref().map_or(1.0, |s| s[i])
@@ -248,12 +251,8 @@ impl Spectrum {
 
     /// α of the ridge solution at γ = Wμ (in the target's own units), original coordinates.
     pub(crate) fn dual(&self, target: &Target, gamma: f64) -> Vec<f64> {
-        let coordinates: Vec<f64> = target
-            .z
-            .iter()
-            .zip(&self.eigenvalues)
-            .map(|(z, d)| self.divide(*z, *d, gamma))
-            .collect();
+        let coordinates: Vec<f64> =
+            target.z.iter().zip(&self.eigenvalues).map(|(z, d)| self.divide(*z, *d, gamma)).collect();
         let mut beta = multiply(&self.basis, &Matrix::column_vector(coordinates)).as_slice().to_vec();
         if !self.is_truncated_at(gamma) {
             beta.iter_mut().zip(&target.outside).for_each(|(b, o)| *b += o / gamma);
@@ -298,11 +297,8 @@ impl Spectrum {
             target.z.iter().zip(&self.eigenvalues).map(|(z, d)| z * (d / (d + gamma))).collect();
         let mut coefficients = multiply(back, &Matrix::column_vector(coordinates)).as_slice().to_vec();
         coefficients.iter_mut().for_each(|c| *c = libm::ldexp(*c, target.power));
-        let offset = if self.offset {
-            -double::dot(mean_features, &coefficients).add(-target.mean).value()
-        } else {
-            0.0
-        };
+        let offset =
+            if self.offset { -double::dot(mean_features, &coefficients).add(-target.mean).value() } else { 0.0 };
         (coefficients, offset)
     }
 

@@ -78,8 +78,7 @@ fn for_each_case(name: &str, mut check: impl FnMut(&Case<'_>)) -> usize {
         if case["offset"] == false {
             fit = fit.without_offset();
         }
-        let fitted =
-            fit.fit_weighted(&x, &Matrix::column_vector(y.clone()), weights.as_deref()).expect("a fit");
+        let fitted = fit.fit_weighted(&x, &Matrix::column_vector(y.clone()), weights.as_deref()).expect("a fit");
         let spectrum = fitted.spectrum.as_ref().expect("small problems are decomposed");
         let ridge = fitted.summary().effective_ridge.unwrap_or(f64::INFINITY);
         let share = spectrum.weight_sum() * ridge / spectrum.largest();

@@ -44,7 +44,8 @@ impl Design {
     /// Reads a table.
     pub fn new(frame: &Frame, roles: &Roles, encoding: Encoding) -> Result<Self> {
         let names = feature_names(frame, roles)?;
-        let targets: Vec<&[f64]> = roles.targets.iter().map(|name| plain_numbers(frame, name)).collect::<Result<_>>()?;
+        let targets: Vec<&[f64]> =
+            roles.targets.iter().map(|name| plain_numbers(frame, name)).collect::<Result<_>>()?;
         let weight = roles.weight.as_ref().map(|name| plain_numbers(frame, name)).transpose()?;
         if targets.is_empty() {
             return Err(Error::Empty("there must be a target column".into()));
@@ -148,9 +149,7 @@ fn feature_names(frame: &Frame, roles: &Roles) -> Result<Vec<String>> {
             }
             names.clone()
         }
-        None => {
-            frame.names().iter().filter(|name| !has_role(name) && !roles.drop.contains(name)).cloned().collect()
-        }
+        None => frame.names().iter().filter(|name| !has_role(name) && !roles.drop.contains(name)).cloned().collect(),
     };
     if names.is_empty() {
         return Err(Error::Empty("there must be at least one feature column beside the target".into()));

@@ -125,12 +125,7 @@ impl Encoder {
                 }
             });
         }
-        Ok(Encoder {
-            features,
-            missing: encoding.missing,
-            scale: encoding.scale,
-            nonnegative: encoding.nonnegative,
-        })
+        Ok(Encoder { features, missing: encoding.missing, scale: encoding.scale, nonnegative: encoding.nonnegative })
     }
 
     /// Number of numeric features after encoding (one-hot columns counted).
@@ -261,9 +256,7 @@ pub(super) fn not_a_number(name: &str, cells: &[Option<String>]) -> Error {
 fn as_texts(column: &Column) -> std::borrow::Cow<'_, [Option<String>]> {
     match column {
         Column::Text(cells) => cells.into(),
-        Column::Number(cells) => {
-            cells.iter().map(|x| (!x.is_nan()).then(|| x.to_string())).collect::<Vec<_>>().into()
-        }
+        Column::Number(cells) => cells.iter().map(|x| (!x.is_nan()).then(|| x.to_string())).collect::<Vec<_>>().into(),
     }
 }
 
@@ -272,13 +265,7 @@ fn code(categories: &[String], text: Option<&str>) -> u32 {
         .map_or(UNKNOWN, |index| index as u32)
 }
 
-fn learn_number(
-    name: &str,
-    cells: &[f64],
-    rows: &[usize],
-    weights: Option<&[f64]>,
-    scale: Scale,
-) -> Result<Feature> {
+fn learn_number(name: &str, cells: &[f64], rows: &[usize], weights: Option<&[f64]>, scale: Scale) -> Result<Feature> {
     let known = || rows.iter().enumerate().filter(|(_, row)| !cells[**row].is_nan());
     if let Some((_, row)) = known().find(|(_, row)| cells[**row].is_infinite()) {
         return Err(Error::cell(row + 1, name, format!("{} is not a finite number", cells[*row])));
@@ -323,13 +310,7 @@ fn mean_and_deviation<I: Iterator<Item = (f64, f64)>>(values: impl Fn() -> I) ->
     (libm::ldexp(mean, power), libm::ldexp(variance.sqrt(), power))
 }
 
-fn learn_text(
-    name: &str,
-    texts: &[Option<String>],
-    rows: &[usize],
-    forced: bool,
-    text_as: TextAs,
-) -> Result<Feature> {
+fn learn_text(name: &str, texts: &[Option<String>], rows: &[usize], forced: bool, text_as: TextAs) -> Result<Feature> {
     let mut categories: Vec<String> = rows.iter().filter_map(|&row| texts[row].clone()).collect();
     let filled = categories.len();
     let numeric = categories.iter().filter(|text| text.trim().parse::<f64>().is_ok()).count();

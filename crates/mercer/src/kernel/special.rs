@@ -12,8 +12,7 @@ pub(super) const ENTRIES: &[Entry<SharedKernel>] = &[
         formula: "Π over text columns: 1 if equal, else similarity",
         parameters: &[Parameter { name: "similarity", default: "0.5", about: "from 0 to below 1" }],
         build: |arguments| {
-            let similarity =
-                arguments.number("similarity", 0.5, "from 0 to below 1", |x| (0.0..1.0).contains(&x))?;
+            let similarity = arguments.number("similarity", 0.5, "from 0 to below 1", |x| (0.0..1.0).contains(&x))?;
             Ok(Arc::new(Equality { similarity }))
         },
     },

@@ -41,7 +41,8 @@ pub(crate) fn solve(
     let system = System::new(&factor, n, offset);
 
     stage("solving")?;
-    let problem = Problem { kernel, points, root_weights: None, weight_sum: n as f64, offset, gamma, size, truncated_by: None };
+    let problem =
+        Problem { kernel, points, root_weights: None, weight_sum: n as f64, offset, gamma, size, truncated_by: None };
     let columns: Vec<&[f64]> = (0..y.cols()).map(|t| y.col(t)).collect();
     let mut alpha = y.clone();
     system.solve(&mut alpha);
@@ -81,8 +82,7 @@ pub(crate) fn solve(
     let inverse = system.inverse_diagonal();
     let mut dual = y.clone();
     system.solve(&mut dual);
-    let residuals =
-        (0..y.cols()).map(|t| dual.col(t).iter().zip(&inverse).map(|(a, g)| a / g).collect()).collect();
+    let residuals = (0..y.cols()).map(|t| dual.col(t).iter().zip(&inverse).map(|(a, g)| a / g).collect()).collect();
     Ok(Solved { solutions, residuals: Some(residuals) })
 }
 

@@ -44,13 +44,8 @@ pub struct Minimum {
 
 /// Finds the minimiser of the m-power problem on a path. `guess` may be any number; a good one saves steps.
 pub(crate) fn minimise(curve: &mut impl Curve, exponent: f64, log_lambda: f64, guess: Option<f64>) -> Minimum {
-    let none = || Minimum {
-        log_ridge: None,
-        stationary: Vec::new(),
-        root_residual: 0.0,
-        firmness: 1.0,
-        is_counted: true,
-    };
+    let none =
+        || Minimum { log_ridge: None, stationary: Vec::new(), root_residual: 0.0, firmness: 1.0, is_counted: true };
     // Nothing in the target that any f of the space could follow.
     if curve.log_energy() == f64::NEG_INFINITY {
         return none();
@@ -70,10 +65,8 @@ pub(crate) fn minimise(curve: &mut impl Curve, exponent: f64, log_lambda: f64, g
         is_counted = found.is_complete;
         found.roots
     };
-    let stationary: Vec<Stationary> = roots
-        .iter()
-        .map(|root| Stationary { log_ridge: root.t, is_minimum: root.slope > 0.0 })
-        .collect();
+    let stationary: Vec<Stationary> =
+        roots.iter().map(|root| Stationary { log_ridge: root.t, is_minimum: root.slope > 0.0 }).collect();
     let mut best: Option<(f64, &Root)> = None;
     for root in roots.iter().filter(|root| root.slope > 0.0) {
         let objective = search.objective(root.t);

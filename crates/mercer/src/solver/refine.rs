@@ -121,7 +121,14 @@ impl Problem<'_> {
     }
 
     /// Completes a measured α to a solution.
-    pub fn solution(&self, measured: Measured, minimum: &Minimum, exponent: f64, dof: Option<f64>, condition: f64) -> Solution {
+    pub fn solution(
+        &self,
+        measured: Measured,
+        minimum: &Minimum,
+        exponent: f64,
+        dof: Option<f64>,
+        condition: f64,
+    ) -> Solution {
         let norm = measured.function_norm();
         let fitted: Vec<f64> = measured.products.iter().map(|p| p.add(measured.offset).value()).collect();
         let judged = Judged {

@@ -39,7 +39,10 @@ pub(crate) fn solve(
     if let Some(scale) = spectrum.linear_scale() {
         return targets
             .iter()
-            .map(|(target, y)| Solution { dof: Some(dof), ..linear(&problem, spectrum, scale, target, y, &minimum, exponent) })
+            .map(|(target, y)| Solution {
+                dof: Some(dof),
+                ..linear(&problem, spectrum, scale, target, y, &minimum, exponent)
+            })
             .collect();
     }
     let smallest = spectrum.eigenvalues().last().copied().unwrap_or(0.0);

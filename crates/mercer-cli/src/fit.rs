@@ -1,0 +1,104 @@
+//! `mercer fit`
+
+use std::io::Write;
+use std::path::Path;
+use std::time::Instant;
+
+use mercer::data::{Roles, Scale};
+use mercer::{Fit, Fitted, format};
+
+use crate::args::{Common, FitOptions};
+use crate::outcome::Done;
+use crate::progress::Progress;
+use crate::{json, report};
+
+pub fn run(options: &FitOptions, common: &Common) -> anyhow::Result<Done> {
+    let started = Instant::now();
+    let table = mercer_io::read(&options.table, &options.reading.to_read_options())?;
+    let roles = Roles {
+        targets: options.target.clone(),
+        features: options.features.clone(),
+        drop: options.drop.clone(),
+        weight: options.weight.clone(),
+        categorical: options.categorical.clone(),
+    };
+    let progress = Progress::start(common.quiet);
+    let fitted = settings(options, &progress).fit_frame(&table.frame, &roles)?;
+    drop(progress);
+    let seconds = started.elapsed().as_secs_f64();
+
+    let bytes = options.output.as_ref().map(|_| format::to_bytes(&fitted.model)).transpose()?;
+    if let (Some(path), Some(bytes)) = (&options.output, &bytes) {
+        save(path, bytes)?;
+    }
+    // A model on standard output leaves no room for a report there.
+    let to_stderr = options.output.as_deref() == Some("-");
+    let text = if options.json {
+        json::fit(&fitted, seconds)
+    } else {
+        let saved = options.output.as_deref().zip(bytes.as_ref().map(Vec::len));
+        report::fit(&fitted, options, common, saved, seconds)
+    };
+    if !common.quiet || options.json {
+        if to_stderr { eprint!("{text}") } else { write!(std::io::stdout(), "{text}")? }
+    }
+    Ok(certified(&fitted, common))
+}
+
+fn settings(options: &FitOptions, progress: &Progress) -> Fit {
+    let kernel = options.kernel.0.clone();
+    // The library takes features as they are; a person with a table is better served by standardising.
+    let default = if kernel.needs_nonnegative() { Scale::Unit } else { Scale::Standard };
+    let mut fit = Fit::with_shared(kernel)
+        .exponent(options.exponent)
+        .scale(options.scale.map_or(default, Scale::from))
+        .missing(options.missing.into())
+        .text_as(options.text.into())
+        .observer(progress.observer());
+    if let Some(lambda) = options.lambda {
+        fit = fit.lambda(lambda);
+    }
+    if options.no_offset {
+        fit = fit.without_offset();
+    }
+    if options.shared_ridge {
+        fit = fit.shared_ridge();
+    }
+    if options.no_diagnostics {
+        fit = fit.without_diagnostics();
+    }
+    if let Some(memory) = options.memory {
+        fit = fit.memory(memory);
+    }
+    fit
+}
+
+fn save(path: &str, bytes: &[u8]) -> anyhow::Result<()> {
+    if path == "-" {
+        let mut stdout = std::io::stdout().lock();
+        stdout.write_all(bytes)?;
+        stdout.flush()?;
+    } else {
+        mercer_io::atomic::save(Path::new(path), bytes)?;
+    }
+    Ok(())
+}
+
+/// Says why, if a certificate does not hold.
+fn certified(fitted: &Fitted, common: &Common) -> Done {
+    let mut done = Done::Certified;
+    for summary in fitted.model.summaries() {
+        if let Some(reason) = &summary.certificate.reason {
+            eprintln!("without certificate ({}): {reason}", summary.target);
+            done = Done::Uncertified;
+        }
+        if summary.is_zero && !common.quiet {
+            let constant = if summary.has_offset { "the mean" } else { "0" };
+            eprintln!(
+                "note: for {} at exponent {} and λ = {} the zero function has the lowest objective; the model predicts {constant}",
+                summary.target, summary.exponent, summary.lambda
+            );
+        }
+    }
+    done
+}

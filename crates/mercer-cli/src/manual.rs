@@ -1,0 +1,55 @@
+//! What the program knows about itself: kernels, completions, man pages.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::Path;
+
+use anyhow::Context;
+use clap::CommandFactory;
+
+use crate::args::Arguments;
+use crate::outcome::Done;
+
+pub fn kernels() -> anyhow::Result<Done> {
+    let mut text = String::from("Kernels k(x, x′), as they are written after --kernel:\n\n");
+    for entry in mercer::kernel::all() {
+        let _ = writeln!(text, "  {:<24}{}", entry.name, entry.formula);
+        for parameter in entry.parameters {
+            let _ = writeln!(text, "  {:<24}  {} ({}): {}", "", parameter.name, parameter.default, parameter.about);
+        }
+    }
+    text.push_str(
+        "\nAny of them may be normalised: normalized-additive-spline is k(x,x′)/√(k(x,x) k(x′,x′)).\n\
+         Sums, products and multiples: \"0.5*linear + gaussian(lengthscale=2)*spline0\".\n\
+         Values are numbers, lists for one per feature, or rules: gaussian(lengthscale=[1,2,0.5]),\n\
+         matern32(lengthscale=median).\n",
+    );
+    write!(std::io::stdout(), "{text}")?;
+    Ok(Done::Certified)
+}
+
+pub fn completions(shell: clap_complete::Shell) -> anyhow::Result<Done> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Arguments::command(), "mercer", &mut script);
+    std::io::stdout().write_all(&script)?;
+    Ok(Done::Certified)
+}
+
+pub fn pages(folder: &Path) -> anyhow::Result<Done> {
+    let mut root = Arguments::command();
+    root.build();
+    let write = |command: clap::Command, name: String| -> anyhow::Result<()> {
+        let mut page = Vec::new();
+        clap_mangen::Man::new(command).title(name.to_uppercase()).render(&mut page)?;
+        let path = folder.join(format!("{name}.1"));
+        mercer_io::atomic::save(&path, &page).with_context(|| format!("cannot write {}", path.display()))?;
+        writeln!(std::io::stdout(), "{}", path.display())?;
+        Ok(())
+    };
+    write(root.clone(), "mercer".into())?;
+    for command in root.get_subcommands().filter(|command| command.get_name() != "help") {
+        let name = format!("mercer-{}", command.get_name());
+        write(command.clone(), name)?;
+    }
+    Ok(Done::Certified)
+}

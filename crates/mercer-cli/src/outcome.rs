@@ -1,0 +1,83 @@
+//! How a run ended, and what the shell is told about it.
+
+use std::process::ExitCode;
+
+use mercer::Error;
+
+/// A run that came to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Done {
+    /// Everything in order.
+    Certified,
+    /// There is an answer, but its certificate does not hold; the reason was printed.
+    Uncertified,
+}
+
+/// The end of a run, error or not.
+pub enum Outcome {
+    Done(Done),
+    Failed(anyhow::Error),
+}
+
+impl Outcome {
+    pub fn of(result: anyhow::Result<Done>) -> Self {
+        match result {
+            Ok(done) => Outcome::Done(done),
+            Err(error) => Outcome::Failed(error),
+        }
+    }
+
+    /// 0 done, 1 data or model error, 3 finished without certificate (2, usage, is clap's; 130 is Ctrl-C's).
+    pub fn exit_code(self) -> ExitCode {
+        match self {
+            Outcome::Done(Done::Certified) => ExitCode::SUCCESS,
+            Outcome::Done(Done::Uncertified) => ExitCode::from(3),
+            Outcome::Failed(error) => {
+                if is_broken_pipe(&error) {
+                    // Whoever read our output has seen enough.
+                    return ExitCode::SUCCESS;
+                }
+                eprintln!("error: {error:#}");
+                if let Some(remedy) = remedy(&error) {
+                    eprintln!("  {remedy}");
+                }
+                ExitCode::from(1)
+            }
+        }
+    }
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        cause.downcast_ref::<std::io::Error>().is_some_and(|io| io.kind() == std::io::ErrorKind::BrokenPipe)
+            || cause.downcast_ref::<mercer_io::Error>().is_some_and(mercer_io::Error::is_broken_pipe)
+    })
+}
+
+/// Which option helps; the library does not know the program's options.
+fn remedy(error: &anyhow::Error) -> Option<String> {
+    let core = error.chain().find_map(|cause| {
+        cause.downcast_ref::<Error>().or_else(|| match cause.downcast_ref::<mercer_io::Error>() {
+            Some(mercer_io::Error::Data(core)) => Some(core),
+            _ => None,
+        })
+    })?;
+    match core {
+        Error::MissingCell { .. } => {
+            Some("--missing drop leaves such rows out; --missing mean fills in the column's mean".into())
+        }
+        Error::Cell { problem, column, .. } if problem.ends_with("is not a number") => Some(format!(
+            "--decimal comma if \",\" is the decimal mark; --categorical {column:?} if the column holds names; \
+             --drop {column:?} to leave it out"
+        )),
+        Error::Cell { problem, .. } if problem.contains("negative after scaling") => Some("--scale unit".into()),
+        Error::Column { problem, column } if problem.contains("like an identifier") => {
+            Some(format!("--drop {column:?} or --categorical {column:?}"))
+        }
+        Error::Memory { .. } => {
+            Some("--kernel linear needs no such matrix; --memory 8G sets the limit yourself".into())
+        }
+        Error::NotAKernel(text) if text.contains("scale the features") => Some("--scale standard".into()),
+        _ => None,
+    }
+}

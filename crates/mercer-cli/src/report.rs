@@ -1,0 +1,213 @@
+//! Reports for people: one screen, every number earned.
+
+use std::fmt;
+
+use mercer::certificate::Certificate;
+use mercer::data::Scale;
+use mercer::plan;
+use mercer::{Fitted, Summary};
+
+use crate::args::{Common, FitOptions};
+use crate::chart;
+
+/// Labelled lines.
+#[derive(Default)]
+pub struct Page {
+    text: String,
+}
+
+impl Page {
+    pub fn new() -> Self {
+        Page::default()
+    }
+
+    pub fn line(&mut self, label: &str, content: &str) {
+        self.text.push_str(&format!("  {label:<9}{content}\n"));
+    }
+
+    pub fn blank(&mut self) {
+        self.text.push('\n');
+    }
+
+    pub fn block(&mut self, text: &str) {
+        self.text.push_str(text);
+    }
+}
+
+impl fmt::Display for Page {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+/// What `mercer fit` prints.
+pub fn fit(
+    fitted: &Fitted,
+    options: &FitOptions,
+    common: &Common,
+    saved: Option<(&str, usize)>,
+    seconds: f64,
+) -> String {
+    let mut page = Page::new();
+    let design = &fitted.design;
+    let encoder = fitted.model.encoder();
+    page.line(
+        "table",
+        &format!(
+            "{} rows, {} {} ({}){}",
+            integer(design.rows()),
+            design.points.features() + design.points.code_columns(),
+            if design.points.features() + design.points.code_columns() == 1 { "feature" } else { "features" },
+            scale_name(encoder.scale),
+            if design.weights.is_some() { ", weighted" } else { "" }
+        ),
+    );
+    if design.dropped_missing > 0 {
+        page.line("", &format!("{} rows left out: a cell is missing", integer(design.dropped_missing)));
+    }
+    if design.dropped_weightless > 0 {
+        page.line("", &format!("{} rows left out: their weight is 0", integer(design.dropped_weightless)));
+    }
+    page.line("kernel", &fitted.model.kernel().spec());
+    if common.verbose {
+        page.line(
+            "method",
+            &format!("{}; {} forecast, {seconds:.2} s", fitted.plan.method.describe(), plan::bytes(fitted.plan.bytes)),
+        );
+    }
+    for (t, summary) in fitted.model.summaries().iter().enumerate() {
+        page.blank();
+        let [low, high] = summary.target_range;
+        page.line("target", &format!("{}, {} … {}", summary.target, short(low), short(high)));
+        page.line("penalty", &penalty_line(summary));
+        page.line("error", &errors_line(summary));
+        page.line("certain", &certificate_line(&summary.certificate, summary.is_zero));
+        if t == 0 {
+            page.blank();
+            let observed = design.y.col(t);
+            let (predicted, title) = match &fitted.leave_one_out[t] {
+                Some(loo) => (
+                    observed.iter().zip(&loo.residuals).map(|(y, e)| y - e).collect::<Vec<f64>>(),
+                    "predicted, each row by the model fitted without it",
+                ),
+                None => (fitted.solutions[t].fitted.clone(), "predicted, on the training rows"),
+            };
+            page.block(&chart::predicted_against_observed(observed, &predicted, title));
+        }
+    }
+    page.blank();
+    match saved {
+        Some((path, size)) => {
+            page.line("saved", &format!("{path} ({}). Next: mercer predict {path} NEW.csv", plan::bytes(size as u64)))
+        }
+        None => page.line("", &format!("not saved; --output {} keeps the model", model_name(&options.table))),
+    }
+    page.to_string()
+}
+
+/// A file name for the model of a table.
+fn model_name(table: &str) -> String {
+    let name = table.rsplit(['/', '\\']).next().unwrap_or(table);
+    let stem = name.split('.').next().filter(|stem| !stem.is_empty() && *stem != "-").unwrap_or("model");
+    format!("{stem}.mercer")
+}
+
+pub fn penalty_line(summary: &Summary) -> String {
+    let chosen = if summary.lambda_was_chosen { " by exact leave-one-out" } else { "" };
+    let ridge = summary.effective_ridge.map_or_else(|| "none: f = 0".to_owned(), short);
+    let dof = summary.dof.map_or_else(String::new, |dof| format!(", {} degrees of freedom", short(dof)));
+    format!("λ = {}{chosen}, exponent {} (effective ridge {ridge}{dof})", short(summary.lambda), summary.exponent)
+}
+
+pub fn errors_line(summary: &Summary) -> String {
+    let r2 = |value: Option<f64>| value.map_or_else(String::new, |r2| format!(" (R² {})", short(r2)));
+    let train = format!("on the training rows {}{}", short(summary.train_rmse), r2(summary.train_r2));
+    match summary.loo_rmse {
+        Some(rmse) => format!("leave-one-out RMSE {}{}, {train}", short(rmse), r2(summary.loo_r2)),
+        None => format!("RMSE {train}"),
+    }
+}
+
+pub fn certificate_line(certificate: &Certificate, is_zero: bool) -> String {
+    let points = match certificate.stationary_points {
+        1 => "1 stationary point".to_owned(),
+        n => format!("{n} stationary points"),
+    };
+    let what = if certificate.is_global { "global minimum" } else { "minimum" };
+    let zero = if is_zero { ", the zero function" } else { "" };
+    let mut parts = vec![format!("{what}{zero} ({points})")];
+    if certificate.root_residual > 0.0 {
+        parts.push(format!("ridge to {:.0e}", certificate.root_residual));
+    }
+    parts.push(format!("solved to {:.0e}", certificate.solve_residual));
+    if let Some(residual) = certificate.decomposition_residual {
+        parts.push(format!("eigenvectors to {residual:.2} n·eps"));
+    }
+    parts.push(format!("at least {} digits", certificate.digits));
+    parts.join(", ")
+}
+
+pub fn scale_name(scale: Scale) -> &'static str {
+    match scale {
+        Scale::Standard => "standardised",
+        Scale::Unit => "scaled to the unit range",
+        Scale::None => "as they are",
+    }
+}
+
+/// Four significant digits, as a person would write them.
+pub fn short(value: f64) -> String {
+    if value == 0.0 {
+        return "0".into();
+    }
+    if !value.is_finite() {
+        return value.to_string();
+    }
+    let size = value.abs();
+    if !(1e-3..1e7).contains(&size) {
+        let text = format!("{value:.3e}");
+        // 1.000e-5 → 1e-5
+        return match text.split_once('e') {
+            Some((digits, exponent)) if digits.contains('.') => {
+                format!("{}e{exponent}", digits.trim_end_matches('0').trim_end_matches('.'))
+            }
+            _ => text,
+        };
+    }
+    let decimals = (3 - size.log10().floor() as i32).max(0) as usize;
+    let text = format!("{value:.decimals$}");
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
+/// 1,030
+pub fn integer(value: usize) -> String {
+    let digits = value.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{integer, model_name, short};
+
+    #[test]
+    fn numbers_read_well() {
+        assert_eq!(short(0.000012345), "1.234e-5");
+        assert_eq!(short(1e-5), "1e-5");
+        assert_eq!(short(5.4), "5.4");
+        assert_eq!(short(82.6), "82.6");
+        assert_eq!(short(312.456), "312.5");
+        assert_eq!(short(-0.5), "-0.5");
+        assert_eq!(short(123456.0), "123456");
+        assert_eq!(integer(1030), "1,030");
+        assert_eq!(integer(7), "7");
+        assert_eq!(model_name("data/concrete.csv.gz"), "concrete.mercer");
+        assert_eq!(model_name("-"), "model.mercer");
+    }
+}

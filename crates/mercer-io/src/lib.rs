@@ -1,0 +1,104 @@
+//! Tables and models as files.
+//!
+//! [`read`] turns CSV, LIBSVM, Parquet and Arrow IPC into a [`mercer::data::Frame`], and [`write()`]
+//! turns one back. [`atomic::save`] replaces a file in one step and [`model::load`] reads a model's
+//! bytes. No input makes these functions panic; what they refuse they refuse in a sentence.
+
+pub mod atomic;
+pub mod model;
+
+#[cfg(feature = "arrow")]
+mod columnar;
+mod csv;
+mod detect;
+mod error;
+mod input;
+mod libsvm;
+mod number;
+mod sniff;
+mod write;
+
+use mercer::data::Frame;
+
+pub use crate::detect::Format;
+pub use crate::error::{Error, Result};
+pub use crate::write::{write, write_frame};
+
+/// Bytes that a table may take when no limit was given and a small file can make a large table.
+pub const DENSE_LIMIT: u64 = 4 << 30;
+
+/// Columns that a table may have. Far beyond any table that makes sense here, and low enough that a
+/// file of nothing but separators does not keep the machine busy.
+pub const MAX_COLUMNS: usize = 100_000;
+
+/// How to read a table. The default finds everything out by itself.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ReadOptions {
+    /// The format; otherwise it is told from the name and the bytes.
+    pub format: Option<Format>,
+    /// CSV: the separator between cells; otherwise it is told from the first lines. A blank stands for
+    /// any run of blanks.
+    pub separator: Option<u8>,
+    /// CSV: numbers are written with a decimal comma.
+    pub decimal_comma: bool,
+    /// CSV: whether the first row names the columns; otherwise it does unless it is all numbers.
+    pub header: Option<bool>,
+    /// Bytes that the file, unpacked, and for LIBSVM, Parquet and Arrow the table may take. Without it
+    /// the file may have any size, and those tables [`DENSE_LIMIT`].
+    pub memory_limit: Option<u64>,
+}
+
+/// A table, and for CSV the file it came from, so that its cells can be written again letter for letter.
+#[derive(Debug, Clone)]
+pub struct Table {
+    /// The table.
+    ///
+    /// To write a changed one, make a new table of it with [`Table::from`]: this one's source would
+    /// still be the old file.
+    pub frame: Frame,
+    source: Option<csv::CsvSource>,
+}
+
+impl From<Frame> for Table {
+    fn from(frame: Frame) -> Self {
+        Table { frame, source: None }
+    }
+}
+
+/// Reads the table in the file at `path`, or on standard input for `-`.
+pub fn read(path: &str, options: &ReadOptions) -> Result<Table> {
+    let bytes = input::read(path, options.memory_limit)?;
+    let name = if path == "-" { input::STDIN } else { path };
+    read_bytes(bytes, name, options)
+}
+
+/// Reads the table in `bytes`. The name's extension helps to tell the format, and messages contain it.
+pub fn read_bytes(bytes: Vec<u8>, name: &str, options: &ReadOptions) -> Result<Table> {
+    let bytes = if input::is_gzip(&bytes) { input::gunzip(&bytes, name, options.memory_limit)? } else { bytes };
+    match options.format.unwrap_or_else(|| Format::detect(name, &bytes)) {
+        Format::Csv => {
+            let (frame, source) = csv::read(bytes, name, options)?;
+            Ok(Table { frame, source: Some(source) })
+        }
+        Format::Libsvm => libsvm::read(&bytes, name, options).map(Table::from),
+        binary @ (Format::Parquet | Format::Arrow) => from_columnar(bytes, binary, name, options).map(Table::from),
+    }
+}
+
+#[cfg(feature = "arrow")]
+use columnar::{read as from_columnar, write as to_columnar};
+
+#[cfg(not(feature = "arrow"))]
+fn from_columnar(_: Vec<u8>, format: Format, name: &str, _: &ReadOptions) -> Result<Frame> {
+    Err(not_built(format, name))
+}
+
+#[cfg(not(feature = "arrow"))]
+fn to_columnar(_: &Frame, _: &[(String, Vec<Option<f64>>)], format: Format, name: &str) -> Result<Vec<u8>> {
+    Err(not_built(format, name))
+}
+
+#[cfg(not(feature = "arrow"))]
+fn not_built(format: Format, name: &str) -> Error {
+    Error::format(name, format!("this program was built without {format}; build it with the feature `arrow`"))
+}

@@ -1,0 +1,202 @@
+//! Tables into files.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use csv::{QuoteStyle, Terminator, WriterBuilder};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use mercer::data::{Column, Frame};
+
+use crate::atomic;
+use crate::csv::{CsvSource, is_tsv};
+use crate::error::{Error, Result};
+use crate::number;
+use crate::{Format, Table};
+
+/// What standard output is called in messages.
+const STDOUT: &str = "standard output";
+
+/// Columns that stand at the right of a table: name, and a number or nothing for every row.
+type Extra = [(String, Vec<Option<f64>>)];
+
+/// Writes a table with extra columns at its right to the file at `path`, or to standard output for `-`.
+///
+/// Without a `format` the path's extension decides, and CSV where it says nothing; `.gz` after a text
+/// format packs it. A table that came from CSV keeps its cells letter for letter, and its separator
+/// unless the extension promises another. A table that came without a header gets one, because the
+/// extra columns have names. A missing cell is empty in CSV and null elsewhere. The file is replaced in
+/// one step or not at all.
+pub fn write(path: &str, table: &Table, extra: &Extra, format: Option<Format>) -> Result<()> {
+    let source = table.source.as_ref().filter(|source| source.fits(&table.frame));
+    write_parts(path, &table.frame, source, extra, format)
+}
+
+/// Writes a frame to the file at `path`, or as CSV to standard output for `-`; the extension decides the
+/// format.
+pub fn write_frame(path: &str, frame: &Frame) -> Result<()> {
+    write_parts(path, frame, None, &[], None)
+}
+
+fn write_parts(
+    path: &str,
+    frame: &Frame,
+    source: Option<&CsvSource>,
+    extra: &Extra,
+    format: Option<Format>,
+) -> Result<()> {
+    let name = if path == "-" { STDOUT } else { path };
+    check(frame, extra)?;
+    let bytes = match format.or_else(|| Format::from_path(path)).unwrap_or(Format::Csv) {
+        Format::Csv => {
+            refuse_binary_name(path, format)?;
+            let text = to_csv(path, frame, source, extra).map_err(|cause| Error::write(name, cause))?;
+            if is_gz(path) { gzip(&text).map_err(|cause| Error::write(name, cause))? } else { text }
+        }
+        binary @ (Format::Parquet | Format::Arrow) => crate::to_columnar(frame, extra, binary, name)?,
+        Format::Libsvm => {
+            return Err(Error::format(name, "tables can be written as csv, parquet or arrow, not as libsvm"));
+        }
+    };
+    if path == "-" {
+        let mut out = io::stdout().lock();
+        return out.write_all(&bytes).and_then(|()| out.flush()).map_err(|cause| Error::write(STDOUT, cause));
+    }
+    atomic::save(Path::new(path), &bytes)
+}
+
+/// Extra columns must be as long as the table and have names of their own.
+fn check(frame: &Frame, extra: &Extra) -> Result<()> {
+    for (index, (name, cells)) in extra.iter().enumerate() {
+        if cells.len() != frame.rows() {
+            let expected = format!("{} rows", frame.rows());
+            return Err(mercer::Error::shape(format!("column {name:?}"), expected, cells.len()).into());
+        }
+        let before = extra.iter().take(index).map(|(name, _)| name);
+        if frame.names().iter().chain(before).any(|known| known == name) {
+            return Err(mercer::Error::Column {
+                column: name.clone(),
+                problem: "is to be added and is in the table already; rename it there".into(),
+            }
+            .into());
+        }
+    }
+    Ok(())
+}
+
+fn is_gz(path: &str) -> bool {
+    path.to_ascii_lowercase().ends_with(".gz")
+}
+
+/// `table.parquet.gz` promises what nothing would read; CSV in it would be worse still.
+fn refuse_binary_name(path: &str, format: Option<Format>) -> Result<()> {
+    let inner = path.get(..path.len().saturating_sub(3)).filter(|_| is_gz(path)).and_then(Format::from_path);
+    match inner {
+        Some(Format::Parquet | Format::Arrow) if format.is_none() => {
+            Err(Error::format(path, "Parquet and Arrow are not packed with gzip; leave .gz off the name"))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn gzip(bytes: &[u8]) -> io::Result<Vec<u8>> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::new(3));
+    encoder.write_all(bytes)?;
+    encoder.finish()
+}
+
+/// How a CSV file is written.
+struct Dialect {
+    separator: u8,
+    decimal_comma: bool,
+    crlf: bool,
+}
+
+impl Dialect {
+    /// The source's, unless the extension promises another separator.
+    fn new(path: &str, source: Option<&CsvSource>) -> Self {
+        let decimal_comma = source.is_some_and(|source| source.decimal_comma);
+        let usual = if decimal_comma { b';' } else { b',' };
+        let separator = match source.map(|source| source.separator) {
+            _ if is_tsv(path) => b'\t',
+            Some(b'\t' | b' ') if Format::from_path(path) == Some(Format::Csv) => usual,
+            Some(separator) => separator,
+            None => usual,
+        };
+        Dialect { separator, decimal_comma, crlf: source.is_some_and(|source| source.crlf) }
+    }
+
+    /// What an empty cell is written as. Between blanks it would not be seen.
+    fn cell<'a>(&self, cell: &'a [u8]) -> &'a [u8] {
+        if cell.is_empty() && self.separator == b' ' { b"NA" } else { cell }
+    }
+}
+
+/// The table as CSV; the source's cells where there is a source, the frame's otherwise.
+fn to_csv(path: &str, frame: &Frame, source: Option<&CsvSource>, extra: &Extra) -> io::Result<Vec<u8>> {
+    let dialect = Dialect::new(path, source);
+    let mut writer = WriterBuilder::new()
+        .delimiter(dialect.separator)
+        .quote_style(QuoteStyle::Necessary)
+        .terminator(if dialect.crlf { Terminator::CRLF } else { Terminator::Any(b'\n') })
+        .from_writer(Vec::new());
+    let names = frame.names().iter().chain(extra.iter().map(|(name, _)| name));
+    writer.write_record(names)?;
+
+    let mut number = String::new();
+    match source {
+        Some(source) => {
+            let mut row = 0;
+            source.for_each(|header, record| {
+                if header {
+                    return Ok(());
+                }
+                for cell in record {
+                    writer.write_field(dialect.cell(cell))?;
+                }
+                write_extra(&mut writer, extra, row, &dialect, &mut number)?;
+                row += 1;
+                writer.write_record(None::<&[u8]>)
+            })?;
+        }
+        None => {
+            for row in 0..frame.rows() {
+                for (_, column) in frame.iter() {
+                    let cell = match column {
+                        Column::Number(cells) => {
+                            let cell = cells.get(row).copied().filter(|cell| !cell.is_nan());
+                            as_text(cell, &dialect, &mut number)
+                        }
+                        Column::Text(cells) => cells.get(row).and_then(Option::as_deref).unwrap_or(""),
+                    };
+                    writer.write_field(dialect.cell(cell.as_bytes()))?;
+                }
+                write_extra(&mut writer, extra, row, &dialect, &mut number)?;
+                writer.write_record(None::<&[u8]>)?;
+            }
+        }
+    }
+    writer.into_inner().map_err(csv::IntoInnerError::into_error)
+}
+
+fn write_extra(
+    writer: &mut csv::Writer<Vec<u8>>,
+    extra: &Extra,
+    row: usize,
+    dialect: &Dialect,
+    number: &mut String,
+) -> csv::Result<()> {
+    for (_, cells) in extra {
+        let cell = cells.get(row).copied().flatten().filter(|cell| !cell.is_nan());
+        writer.write_field(dialect.cell(as_text(cell, dialect, number).as_bytes()))?;
+    }
+    Ok(())
+}
+
+fn as_text<'a>(cell: Option<f64>, dialect: &Dialect, text: &'a mut String) -> &'a str {
+    text.clear();
+    if let Some(cell) = cell {
+        number::write(text, cell, dialect.decimal_comma);
+    }
+    text
+}
