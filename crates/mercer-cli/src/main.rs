@@ -22,6 +22,17 @@ use outcome::Outcome;
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
+    // Decoders of damaged files may panic and are caught; only a panic that nobody caught is reported.
+    std::panic::set_hook(Box::new(|_| ()));
+    std::panic::catch_unwind(|| run(&arguments)).unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().cloned();
+        let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
+        eprintln!("internal error, please report it: {}", text.unwrap_or_default());
+        ExitCode::from(1)
+    })
+}
+
+fn run(arguments: &Arguments) -> ExitCode {
     // Saves are atomic and nothing else is left behind, so stopping at once is safe.
     let _ = ctrlc::set_handler(|| {
         eprintln!("interrupted");

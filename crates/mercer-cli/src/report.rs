@@ -98,7 +98,7 @@ pub fn fit(
     page.blank();
     match saved {
         Some((path, size)) => {
-            page.line("saved", &format!("{path} ({}). Next: mercer predict {path} NEW.csv", plan::bytes(size as u64)))
+            page.line("saved", &format!("{path} ({}). Next: mercer predict {path} NEW.csv", plan::bytes(size as u64)));
         }
         None => page.line("", &format!("not saved; --output {} keeps the model", model_name(&options.table))),
     }

@@ -257,7 +257,7 @@ impl Spectrum {
         if !self.is_truncated_at(gamma) {
             beta.iter_mut().zip(&target.outside).for_each(|(b, o)| *b += o / gamma);
         }
-        self.from_scaled(&mut beta);
+        self.unscale(&mut beta);
         beta.iter_mut().for_each(|b| *b = libm::ldexp(*b, target.power));
         beta
     }
@@ -283,7 +283,7 @@ impl Spectrum {
     }
 
     /// From scaled coordinates β to α = s∘β.
-    pub(crate) fn from_scaled(&self, beta: &mut [f64]) {
+    pub(crate) fn unscale(&self, beta: &mut [f64]) {
         if let Some(s) = &self.root_weights {
             beta.iter_mut().zip(s).for_each(|(b, si)| *b *= si);
         }

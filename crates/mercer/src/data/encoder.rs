@@ -310,10 +310,15 @@ fn mean_and_deviation<I: Iterator<Item = (f64, f64)>>(values: impl Fn() -> I) ->
     (libm::ldexp(mean, power), libm::ldexp(variance.sqrt(), power))
 }
 
+/// Numbers, also with a decimal comma: a column of those was read with the wrong decimal mark.
+fn is_like_a_number(text: &str) -> bool {
+    text.trim().replacen(',', ".", 1).parse::<f64>().is_ok()
+}
+
 fn learn_text(name: &str, texts: &[Option<String>], rows: &[usize], forced: bool, text_as: TextAs) -> Result<Feature> {
     let mut categories: Vec<String> = rows.iter().filter_map(|&row| texts[row].clone()).collect();
     let filled = categories.len();
-    let numeric = categories.iter().filter(|text| text.trim().parse::<f64>().is_ok()).count();
+    let numeric = categories.iter().filter(|text| is_like_a_number(text)).count();
     if !forced && numeric * 2 > filled {
         return Err(not_a_number(name, texts));
     }

@@ -1,5 +1,7 @@
 //! A table of named columns, as it came from a file and before anything is decided about it.
 
+use std::collections::HashMap;
+
 use crate::error::{Error, Result, nearest};
 
 /// One column of a [`Frame`].
@@ -39,6 +41,8 @@ impl Column {
 pub struct Frame {
     names: Vec<String>,
     columns: Vec<Column>,
+    /// Where each name stands; tables may have many thousand columns.
+    places: HashMap<String, usize>,
     rows: usize,
 }
 
@@ -58,9 +62,10 @@ impl Frame {
                 format!("{}", column.len()),
             ));
         }
-        if self.names.contains(&name) {
+        if self.places.contains_key(&name) {
             return Err(Error::Column { column: name, problem: "stands twice in the table".into() });
         }
+        self.places.insert(name.clone(), self.names.len());
         self.names.push(name);
         self.columns.push(column);
         Ok(())
@@ -83,8 +88,8 @@ impl Frame {
 
     /// The column called `name`; the error lists the ones there are.
     pub fn column(&self, name: &str) -> Result<&Column> {
-        match self.names.iter().position(|known| known == name) {
-            Some(index) => Ok(&self.columns[index]),
+        match self.places.get(name) {
+            Some(index) => Ok(&self.columns[*index]),
             None => Err(Error::MissingColumn {
                 name: name.to_owned(),
                 known: self.names.clone(),

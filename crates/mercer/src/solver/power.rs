@@ -9,7 +9,7 @@
 //!   interval by interval, that there is no root or that h is monotone, so that all roots are found and
 //!   counted. The best of those where h rises, and f = 0, is the global minimiser.
 
-use crate::spectrum::{Curve, CurvePoint};
+use crate::spectrum::{Curve, CurvePoint, Path};
 
 /// A stationary point of the m-power problem other than f = 0.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -40,6 +40,21 @@ pub struct Minimum {
     pub firmness: f64,
     /// Whether the count of stationary points is proved (it is not where two of them meet to rounding).
     pub is_counted: bool,
+}
+
+/// The minimiser of the m-power problem on a ridge path, for any exponent m > 0 and λ > 0.
+///
+/// ```
+/// use mercer::solver::power::minimum;
+/// use mercer::spectrum::Path;
+///
+/// // One eigenvalue 1 with z = 2, W = 1, exponent 1: μ = λ/(4 − λ), and f = 0 from λ = 4 on.
+/// let path = Path::from_parts(&[1.0], &[2.0], 1.0);
+/// assert!((minimum(&path, 1.0, 1.0).log_ridge.unwrap().exp() - 1.0 / 3.0).abs() < 1e-14);
+/// assert_eq!(minimum(&path, 1.0, 5.0).log_ridge, None);
+/// ```
+pub fn minimum(path: &Path, exponent: f64, lambda: f64) -> Minimum {
+    minimise(&mut path.clone(), exponent, libm::log(lambda), None)
 }
 
 /// Finds the minimiser of the m-power problem on a path. `guess` may be any number; a good one saves steps.
@@ -284,13 +299,12 @@ impl<C: Curve> Search<'_, C> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spectrum::Path;
 
     /// One eigenvalue: N = d e/(d + γ)², everything by hand.
     #[test]
     fn a_single_direction_is_solved_as_by_hand() {
         // d = 1, e = 4, W = 1, m = 1: μ = (λ/2) N^(−1/2) = (λ/2)(1 + μ)/2 ⇒ μ = λ/(4 − λ), none for λ ≥ 4.
-        let mut path = Path::from_parts(&[1.0], &[4.0], 1.0);
+        let mut path = Path::from_parts(&[1.0], &[2.0], 1.0);
         let minimum = minimise(&mut path, 1.0, 1.0_f64.ln(), None);
         assert!((minimum.log_ridge.unwrap().exp() - 1.0 / 3.0).abs() < 1e-14);
         assert_eq!(minimum.stationary.len(), 1);
@@ -304,7 +318,7 @@ mod tests {
     #[test]
     fn two_stationary_points_below_exponent_one() {
         // m = ½ with a small λ: a local minimum at small μ and a local maximum at large μ.
-        let mut path = Path::from_parts(&[1.0], &[4.0], 1.0);
+        let mut path = Path::from_parts(&[1.0], &[2.0], 1.0);
         let minimum = minimise(&mut path, 0.5, 0.1_f64.ln(), None);
         assert_eq!(minimum.stationary.len(), 2);
         assert!(minimum.stationary[0].is_minimum && !minimum.stationary[1].is_minimum);

@@ -54,7 +54,7 @@ pub(crate) fn solve(
     let y: Vec<&[f64]> = targets.iter().map(|(_, y)| *y).collect();
     refine(&problem, alpha, &y, 3, |residual| {
         let mut change = spectrum.solve_scaled(residual, gamma);
-        spectrum.from_scaled(&mut change);
+        spectrum.unscale(&mut change);
         change
     })
     .into_iter()

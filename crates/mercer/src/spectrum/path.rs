@@ -1,6 +1,8 @@
 //! The ridge path as functions of one number: the squared norm N(μ), the training error R(μ) and the degrees
 //! of freedom, each a sum over the spectrum.
 
+use crate::linalg::exponent_of;
+
 /// What the search for stationary points needs to know of a path at t = log μ.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct CurvePoint {
@@ -68,11 +70,14 @@ impl Path {
         }
     }
 
-    /// A path from its parts: eigenvalues (descending, at least 0), z², and W. For experiments and tests; the
-    /// ordinary way is [`Spectrum::path`](super::Spectrum::path).
-    pub fn from_parts(eigenvalues: &[f64], energies: &[f64], weight_sum: f64) -> Self {
+    /// A path from its parts: eigenvalues (descending, at least 0), the target's coordinates z, and W. For
+    /// experiments and tests; the ordinary way is [`Spectrum::path`](super::Spectrum::path).
+    pub fn from_parts(eigenvalues: &[f64], z: &[f64], weight_sum: f64) -> Self {
+        let size = z.iter().fold(0.0, |max: f64, v| max.max(v.abs()));
+        let power = if size > 0.0 { exponent_of(size) } else { 0 };
+        let energies: Vec<f64> = z.iter().map(|v| libm::ldexp(*v, -power)).map(|v| v * v).collect();
         let total = energies.iter().sum();
-        Path::new(eigenvalues, energies, 0.0, total, weight_sum, false, 0)
+        Path::new(eigenvalues, &energies, 0.0, total, weight_sum, false, power)
     }
 
     /// ‖f_μ‖, where ‖f_μ‖² = Σ d z²/(d + Wμ)².

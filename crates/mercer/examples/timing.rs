@@ -1,0 +1,71 @@
+//! Times parts of the library, for the side-by-side scripts in `peers/`: reads a matrix of numbers (CSV without
+//! header, the last column is y) from a file and prints one JSON object.
+//!
+//! `timing gram FILE REPEATS LENGTHSCALE` · `timing fit FILE REPEATS LENGTHSCALE LAMBDA coefficients|report`
+
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+use mercer::kernel::Points;
+use mercer::prelude::*;
+
+fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [what, file, repeats, lengthscale, rest @ ..] = &arguments[..] else {
+        return Err("usage: timing gram|fit FILE REPEATS LENGTHSCALE [LAMBDA coefficients|report]".into());
+    };
+    let (repeats, lengthscale): (usize, f64) = (repeats.parse()?, lengthscale.parse()?);
+    rayon_threads()?;
+    let rows: Vec<Vec<f64>> = std::fs::read_to_string(file)?
+        .lines()
+        .map(|line| line.split(',').map(str::parse).collect())
+        .collect::<Result<_, _>>()?;
+    let features = rows[0].len() - 1;
+    let x = Matrix::from_fn(rows.len(), features, |i, j| rows[i][j]);
+    let y: Vec<f64> = rows.iter().map(|row| row[features]).collect();
+    let kernel = Gaussian::lengthscale(lengthscale);
+
+    let mut seconds = Vec::new();
+    let mut check = 0.0;
+    let stages = Arc::new(Mutex::new(Vec::new()));
+    for _ in 0..repeats {
+        let started = Instant::now();
+        if what == "gram" {
+            let gram = mercer::space::gram(&kernel, &Points::new(&x));
+            seconds.push(started.elapsed().as_secs_f64());
+            check = gram.as_slice().iter().sum();
+        } else {
+            let [lambda, how] = rest else { return Err("fit needs LAMBDA and coefficients|report".into()) };
+            let log = Arc::clone(&stages);
+            let mut fit =
+                Fit::new(kernel.clone()).lambda(lambda.parse()?).without_offset().observer(Arc::new(move |stage| {
+                    log.lock().expect("no panic while held").push((stage, started.elapsed().as_secs_f64()));
+                    true
+                }));
+            if how == "coefficients" {
+                fit = fit.without_diagnostics();
+            }
+            let fitted = fit.fit(&x, &y)?;
+            seconds.push(started.elapsed().as_secs_f64());
+            check = fitted.model.coefficients(0).iter().sum();
+        }
+    }
+    let stages = stages.lock().expect("no panic while held");
+    println!("{}", serde_json::json!({ "seconds": seconds, "check": check, "peak_bytes": peak(), "stages": *stages }));
+    Ok(())
+}
+
+/// As many threads as `MERCER_THREADS` says, so that peers can be given the same number.
+fn rayon_threads() -> std::result::Result<(), Box<dyn std::error::Error>> {
+    if let Ok(threads) = std::env::var("MERCER_THREADS") {
+        rayon::ThreadPoolBuilder::new().num_threads(threads.parse()?).build_global()?;
+    }
+    Ok(())
+}
+
+/// The largest memory this process has had.
+fn peak() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
+    line.split_whitespace().nth(1)?.parse::<u64>().ok().map(|kib| kib * 1024)
+}
