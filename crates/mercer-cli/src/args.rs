@@ -118,19 +118,19 @@ pub struct FitOptions {
     /// The table: CSV (any separator, also gzipped), Parquet, Arrow IPC or LIBSVM text; - is standard input
     pub table: String,
     /// The column to predict; several, separated by commas, share one decomposition
-    #[arg(long, short, value_name = "NAME", value_delimiter = ',', required = true)]
+    #[arg(long, short, value_name = "NAME", required = true)]
     pub target: Vec<String>,
     /// Columns to predict from, separated by commas (default: all others)
-    #[arg(long, value_name = "NAMES", value_delimiter = ',', conflicts_with = "drop")]
+    #[arg(long, value_name = "NAMES", conflicts_with = "drop")]
     pub features: Option<Vec<String>>,
     /// Columns to leave out, separated by commas
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    #[arg(long, value_name = "NAMES")]
     pub drop: Vec<String>,
     /// Column of row weights, at least 0: weight 2 counts like the row twice
     #[arg(long, value_name = "NAME")]
     pub weight: Option<String>,
     /// Columns of numbers that are names of categories
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    #[arg(long, value_name = "NAMES")]
     pub categorical: Vec<String>,
 
     /// The kernel, as a spec such as gaussian(lengthscale=1.5); see `mercer kernels`
@@ -295,7 +295,7 @@ fn number(text: &str, must: &str, holds: impl Fn(f64) -> bool) -> Result<f64, St
 }
 
 fn exponent(text: &str) -> Result<f64, String> {
-    number(text, "a number above 0 and at most 1000", |x| x > 0.0 && x <= 1000.0)
+    number(text, "a number above 0 (from 0.001 to 1000)", |x| (1e-3..=1000.0).contains(&x))
 }
 
 fn positive(text: &str) -> Result<f64, String> {

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Instant;
 
-use mercer::data::{Roles, Scale};
+use mercer::data::{Frame, Roles, Scale};
 use mercer::{Fit, Fitted, format};
 
 use crate::args::{Common, FitOptions};
@@ -15,12 +15,13 @@ use crate::{json, report};
 pub fn run(options: &FitOptions, common: &Common) -> anyhow::Result<Done> {
     let started = Instant::now();
     let table = mercer_io::read(&options.table, &options.reading.to_read_options())?;
+    let names = |given: &[String]| column_names(&table.frame, given);
     let roles = Roles {
-        targets: options.target.clone(),
-        features: options.features.clone(),
-        drop: options.drop.clone(),
+        targets: names(&options.target),
+        features: options.features.as_deref().map(names),
+        drop: names(&options.drop),
         weight: options.weight.clone(),
-        categorical: options.categorical.clone(),
+        categorical: names(&options.categorical),
     };
     let progress = Progress::start(common.quiet);
     let fitted = settings(options, &progress).fit_frame(&table.frame, &roles)?;
@@ -43,6 +44,17 @@ pub fn run(options: &FitOptions, common: &Common) -> anyhow::Result<Done> {
         if to_stderr { eprint!("{text}") } else { write!(std::io::stdout(), "{text}")? }
     }
     Ok(certified(&fitted, common))
+}
+
+/// Names separated by commas; a name that has a comma itself is taken whole if the table knows it.
+fn column_names(frame: &Frame, given: &[String]) -> Vec<String> {
+    let split = |text: &String| -> Vec<String> {
+        if frame.column(text).is_ok() {
+            return vec![text.clone()];
+        }
+        text.split(',').map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).collect()
+    };
+    given.iter().flat_map(split).collect()
 }
 
 fn settings(options: &FitOptions, progress: &Progress) -> Fit {

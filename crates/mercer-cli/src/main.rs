@@ -24,7 +24,7 @@ fn main() -> ExitCode {
     let arguments = Arguments::parse();
     // Decoders of damaged files may panic and are caught; only a panic that nobody caught is reported.
     std::panic::set_hook(Box::new(|_| ()));
-    std::panic::catch_unwind(|| run(&arguments)).unwrap_or_else(|panic| {
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run(&arguments))).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().cloned();
         let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
         eprintln!("internal error, please report it: {}", text.unwrap_or_default());

@@ -177,6 +177,10 @@ fn list_or_none(names: &[String]) -> String {
 
 /// The known name nearest to `name`, if it is near enough to be a slip of the keyboard.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    // Nobody mistypes that much, and the distance is quadratic.
+    if name.len() > 100 {
+        return None;
+    }
     let lower = name.to_lowercase();
     known
         .into_iter()

@@ -103,7 +103,7 @@ impl Fit {
         }
     }
 
-    /// m in λ‖f‖ᵐ, above 0 and at most 1000.
+    /// m in λ‖f‖ᵐ, above 0 (from 0.001 to 1000).
     pub fn exponent(self, exponent: f64) -> Self {
         Fit { exponent, ..self }
     }
@@ -183,8 +183,8 @@ impl Fit {
     }
 
     fn check_settings(&self) -> Result<()> {
-        if !(self.exponent > 0.0 && self.exponent <= 1000.0) {
-            return Err(Error::argument("exponent", "above 0 and at most 1000", self.exponent));
+        if !(1e-3..=1000.0).contains(&self.exponent) {
+            return Err(Error::argument("exponent", "above 0 (from 0.001 to 1000)", self.exponent));
         }
         match self.lambda {
             // Below and above, λ n or its inverse leaves the range of f64.

@@ -147,25 +147,33 @@ pub fn to_bytes(model: &Model) -> Result<Vec<u8>, FormatError> {
 pub fn from_bytes(bytes: &[u8]) -> Result<Model, FormatError> {
     let sections = Sections::split(bytes)?;
     let header: Header =
-        serde_json::from_slice(sections.header).map_err(|error| FormatError::Header(error.to_string()))?;
-    let kernel = kernel::parse(&header.kernel).map_err(|error| FormatError::Header(error.to_string()))?;
+        serde_json::from_slice(sections.header).map_err(|error| FormatError::Header(shortened(&error.to_string())))?;
+    let kernel = kernel::parse(&header.kernel).map_err(|error| FormatError::Header(shortened(&error.to_string())))?;
     let contradiction = |what: &str| Err(FormatError::Contradiction(what.to_owned()));
     let targets = header.summaries.len();
     if targets == 0 {
         return contradiction("there is no target");
     }
-    let mut features = text::read(sections.text)?;
-    let numeric = features.iter().filter(|feature| matches!(feature, Feature::Number { .. })).count();
     let length = if header.is_linear { header.width } else { header.points };
-    let expected = [
-        numeric.checked_mul(3),
+    let count = sections.numbers.len() / 8;
+    let carried = [
         length.checked_mul(targets),
         header.points.checked_mul(header.width),
         header.points.checked_mul(header.code_columns),
     ]
     .into_iter()
-    .try_fold(0_usize, |sum, part| sum.checked_add(part?));
-    if expected != Some(sections.numbers.len() / 8) || (header.is_linear && header.points > 0) {
+    .try_fold(0_usize, |sum, part| sum.checked_add(part?))
+    .filter(|carried| *carried <= count);
+    let Some(carried) = carried else { return contradiction("its sizes do not fit its numbers") };
+    if header.is_linear && header.points > 0 {
+        return contradiction("a linear function with points");
+    }
+    // Every feature is a number of each point or a code; every category was seen in a row or has a coefficient.
+    let expected_width = if kernel.is_precomputed() { header.points } else { header.width };
+    let most_features = expected_width.saturating_add(header.code_columns);
+    let mut features = text::read(sections.text, most_features, header.width.max(header.points))?;
+    let numeric = features.iter().filter(|feature| matches!(feature, Feature::Number { .. })).count();
+    if numeric.checked_mul(3).and_then(|scales| scales.checked_add(carried)) != Some(count) {
         return contradiction("its sizes do not fit its numbers");
     }
 
@@ -180,7 +188,6 @@ pub fn from_bytes(bytes: &[u8]) -> Result<Model, FormatError> {
     }
     let encoder = Encoder { features, missing: header.missing, scale: header.scale, nonnegative: header.nonnegative };
     let coded = |feature: &&Feature| matches!(feature, Feature::Text { text_as: TextAs::Equality, .. });
-    let expected_width = if kernel.is_precomputed() { header.points } else { header.width };
     if encoder.width() != expected_width || encoder.features.iter().filter(coded).count() != header.code_columns {
         return contradiction("its features do not fit its points");
     }
@@ -202,6 +209,16 @@ pub fn from_bytes(bytes: &[u8]) -> Result<Model, FormatError> {
         return Err(FormatError::NotFinite);
     }
     Ok(Model { encoder, kernel, expansion, summaries: header.summaries })
+}
+
+/// A message that quotes a file does not repeat the whole of it.
+fn shortened(message: &str) -> String {
+    const LONGEST: usize = 300;
+    if message.chars().count() <= LONGEST {
+        message.to_owned()
+    } else {
+        message.chars().take(LONGEST).chain(['…']).collect()
+    }
 }
 
 /// The parts of a file whose lengths and checksum are right.

@@ -9,7 +9,7 @@
 //! | [`radial`] | functions of a distance: `gaussian`, `laplace`, `matern12`, `matern32`, `matern52`, `rational-quadratic` |
 //! | [`product`] | functions of xᵀx′: `linear`, `polynomial` |
 //! | [`spline`] | splines with infinitely many knots, added or multiplied over the features |
-//! | [`special`] | `equality` for text columns, `precomputed`, and `normalized-…` of any other |
+//! | [`special`] | `equality` for text columns, `precomputed`, and `normalized-…` or `normalized(…)` of any other |
 //! | [`combine`] | sums, products and scalings |
 
 pub mod combine;

@@ -35,7 +35,7 @@ pub struct Solution {
 impl Solution {
     /// The effective ridge μ; `None` for the zero function.
     pub fn effective_ridge(&self) -> Option<f64> {
-        self.minimum.log_ridge.map(libm::exp)
+        self.minimum.log_ridge.map(|t| libm::exp(t).min(f64::MAX))
     }
 
     /// Whether the zero function is the minimiser.

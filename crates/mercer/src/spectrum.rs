@@ -81,8 +81,9 @@ impl Spectrum {
         let eigen = linalg::eigen(reduced)?;
         let mut eigenvalues = eigen.values;
         let largest = eigenvalues.iter().fold(0.0, |max: f64, d| max.max(d.abs()));
-        let noise = noise_level(n) * largest;
-        if let Some(lowest) = eigenvalues.first().filter(|d| **d < -1e-7 * largest) {
+        // Rounding of the decomposition, and of K itself, which centring may have left as all there is.
+        let noise = (noise_level(n) * largest).max(4.0 * f64::EPSILON * size);
+        if let Some(lowest) = eigenvalues.first().filter(|d| **d < -(1e-7 * largest).max(16.0 * noise)) {
             return Err(Error::NotAKernel(format!(
                 "the kernel matrix has a negative eigenvalue ({lowest:.3e}, the largest is {largest:.3e}); \
                  a kernel must be positive semidefinite"
@@ -260,6 +261,18 @@ impl Spectrum {
         self.unscale(&mut beta);
         beta.iter_mut().for_each(|b| *b = libm::ldexp(*b, target.power));
         beta
+    }
+
+    /// The smallest positive eigenvalue; 0 if there is none.
+    pub(crate) fn smallest_positive(&self) -> f64 {
+        self.eigenvalues.iter().rev().copied().find(|d| *d > 0.0).unwrap_or(0.0)
+    }
+
+    /// ‖z/(d + γ)‖ over the directions with an eigenvalue, in the target's own units.
+    pub(crate) fn visible_dual_size(&self, target: &Target, gamma: f64) -> f64 {
+        let terms = target.z.iter().zip(&self.eigenvalues).filter(|(_, d)| **d > 0.0);
+        let sum: f64 = terms.map(|(z, d)| z / (d + gamma)).map(|v| v * v).sum();
+        libm::ldexp(sum.sqrt(), target.power)
     }
 
     /// Whether γ is so small that directions without eigenvalue are left out of α. They are part of no

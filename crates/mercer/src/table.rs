@@ -90,7 +90,7 @@ pub(crate) fn build<T>(
     let Some(entry) = entries.iter().find(|entry| entry.name == name) else {
         return Err(Error::UnknownName {
             axis,
-            name: name.to_owned(),
+            name: abbreviated(name),
             known: entries.iter().map(|entry| entry.name.to_owned()).collect(),
             suggestion: nearest(name, entries.iter().map(|entry| entry.name)),
         });
@@ -99,7 +99,7 @@ pub(crate) fn build<T>(
         if !entry.parameters.iter().any(|parameter| parameter.name == given) {
             return Err(Error::UnknownParameter {
                 of: name.to_owned(),
-                name: given.clone(),
+                name: abbreviated(given),
                 known: entry.parameters.iter().map(|parameter| parameter.name.to_owned()).collect(),
             });
         }
@@ -108,6 +108,12 @@ pub(crate) fn build<T>(
         }
     }
     (entry.build)(&Arguments { of: name.to_owned(), values })
+}
+
+/// A name short enough for a sentence.
+fn abbreviated(name: &str) -> String {
+    const LONGEST: usize = 60;
+    if name.chars().count() <= LONGEST { name.to_owned() } else { name.chars().take(LONGEST).chain(['…']).collect() }
 }
 
 /// Reads a spec from left to right.
@@ -154,7 +160,7 @@ impl<'a> Reader<'a> {
     /// The error "expected … at character …".
     pub fn error(&self, expected: &str) -> Error {
         Error::Syntax {
-            spec: self.spec.to_owned(),
+            spec: abbreviated(self.spec),
             expected: expected.to_owned(),
             at: self.spec[..self.at].chars().count() + 1,
         }

@@ -4,7 +4,7 @@ use super::encoder::{Encoder, Encoding, Missing, not_a_number};
 use super::frame::{Column, Frame};
 use crate::error::{Error, Result};
 use crate::kernel::Points;
-use crate::linalg::Matrix;
+use crate::linalg::{Matrix, exponent_of};
 
 /// Which column is what.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -74,7 +74,10 @@ impl Design {
                 return Err(Error::Column { column: name.clone(), problem: "gives every row the weight 0".into() });
             }
         }
-        let weights: Option<Vec<f64>> = weight.map(|cells| rows.iter().map(|&row| cells[row]).collect());
+        let weights = match (weight, &roles.weight) {
+            (Some(cells), Some(name)) => Some(usable_weights(name, cells, &rows)?),
+            _ => None,
+        };
         // Equal weights are no weights: the faster methods then apply, with the same answer.
         let weights = weights.filter(|w| w.iter().any(|x| *x != w[0]));
 
@@ -134,6 +137,14 @@ fn feature_names(frame: &Frame, roles: &Roles) -> Result<Vec<String>> {
     for name in roles.drop.iter().chain(&roles.categorical) {
         frame.column(name)?;
     }
+    for (index, name) in roles.targets.iter().enumerate() {
+        if roles.targets[..index].contains(name) || roles.weight.as_ref() == Some(name) {
+            return Err(Error::Column {
+                column: name.clone(),
+                problem: "is a target twice, or target and weight".into(),
+            });
+        }
+    }
     let has_role = |name: &String| roles.targets.contains(name) || roles.weight.as_ref() == Some(name);
     let names: Vec<String> = match &roles.features {
         Some(names) => {
@@ -166,6 +177,18 @@ fn plain_numbers<'a>(frame: &'a Frame, name: &str) -> Result<&'a [f64]> {
             None => Ok(cells),
         },
     }
+}
+
+/// The weights of the rows in use, in a unit near the largest: scaling all weights changes nothing.
+fn usable_weights(name: &str, cells: &[f64], rows: &[usize]) -> Result<Vec<f64>> {
+    let largest = rows.iter().fold(0.0, |max: f64, &row| max.max(cells[row]));
+    if let Some(&row) = rows.iter().find(|&&row| cells[row] < 1e-30 * largest) {
+        let problem =
+            format!("the weight {:e} is nothing beside the largest, {largest:e}; 0 leaves a row out", cells[row]);
+        return Err(Error::cell(row + 1, name, problem));
+    }
+    let power = exponent_of(largest);
+    Ok(rows.iter().map(|&row| libm::ldexp(cells[row], -power)).collect())
 }
 
 /// The rows to be used, and how many are left out because a cell is missing.

@@ -38,19 +38,23 @@ fn push(bytes: &mut Vec<u8>, text: &str) -> Result<(), FormatError> {
     Ok(())
 }
 
-/// The features, with numbers still to be filled in.
-pub(super) fn read(bytes: &[u8]) -> Result<Vec<Feature>, FormatError> {
+/// The features, with numbers still to be filled in; refused when there are more of them, or more categories
+/// in one of them, than the rest of the file has room for.
+pub(super) fn read(bytes: &[u8], most_features: usize, most_categories: usize) -> Result<Vec<Feature>, FormatError> {
     let mut reader = Reader { bytes };
     let mut features = Vec::new();
     while let Some((kind, rest)) = reader.bytes.split_first() {
         reader.bytes = rest;
+        if features.len() == most_features {
+            return Err(FormatError::Text);
+        }
         let name = reader.string()?;
         features.push(match kind {
             0 => Feature::Number { name, shift: 0.0, scale: 1.0, fill: 0.0 },
             1 | 2 => {
                 let count = reader.length()?;
                 // Each category takes at least the four bytes of its length.
-                if count > reader.bytes.len() / 4 {
+                if count > most_categories || count > reader.bytes.len() / 4 {
                     return Err(FormatError::Text);
                 }
                 let categories = (0..count).map(|_| reader.string()).collect::<Result<Vec<String>, _>>()?;

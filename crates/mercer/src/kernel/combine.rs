@@ -24,7 +24,7 @@ impl Scaled {
 
 impl Kernel for Scaled {
     fn spec(&self) -> String {
-        format!("{}*{}", self.factor, in_product(&self.inner))
+        format!("{}*{}", self.factor, part(&self.inner, false))
     }
 
     fn values(&self, x: Point<'_>, points: &Points, start: usize, out: &mut [f64]) {
@@ -52,6 +52,10 @@ impl Kernel for Scaled {
 
     fn needs_nonnegative(&self) -> bool {
         self.inner.needs_nonnegative()
+    }
+
+    fn is_precomputed(&self) -> bool {
+        self.inner.is_precomputed()
     }
 
     fn linear_scale(&self) -> Option<f64> {
@@ -107,8 +111,8 @@ impl Combined {
 impl Kernel for Combined {
     fn spec(&self) -> String {
         let (separator, parts): (&str, Vec<String>) = match self.how {
-            How::Sum => (" + ", self.parts.iter().map(|part| part.spec()).collect()),
-            How::Product => ("*", self.parts.iter().map(in_product).collect()),
+            How::Sum => (" + ", self.parts.iter().map(|kernel| part(kernel, true)).collect()),
+            How::Product => ("*", self.parts.iter().map(|kernel| part(kernel, false)).collect()),
         };
         parts.join(separator)
     }
@@ -123,10 +127,18 @@ impl Kernel for Combined {
 
     fn fitted_to(&self, points: &Points, weights: Option<&[f64]>) -> Result<SharedKernel> {
         let parts = self.parts.iter().map(|part| part.fitted_to(points, weights)).collect::<Result<_>>()?;
-        Ok(Arc::new(Combined { how: self.how, parts }))
+        let fitted = Combined { how: self.how, parts };
+        fitted.check(points.features(), points.code_columns())?;
+        Ok(Arc::new(fitted))
     }
 
     fn check(&self, features: usize, code_columns: usize) -> Result<()> {
+        if self.parts.is_empty() {
+            return Err(Error::Empty("a sum or product of kernels needs at least one".into()));
+        }
+        if self.parts.iter().any(|part| part.is_precomputed()) {
+            return Err(Error::NotAKernel("a precomputed kernel stands alone: it has no other features".into()));
+        }
         self.parts.iter().try_for_each(|part| part.check(features, code_columns))
     }
 
@@ -139,13 +151,19 @@ impl Kernel for Combined {
     }
 }
 
-/// The spec of a factor: sums and multiples need parentheses there to be read back as they were.
-fn in_product(kernel: &SharedKernel) -> String {
+/// The spec of a part: what would be read differently without parentheses gets them.
+fn part(kernel: &SharedKernel, in_sum: bool) -> String {
     let spec = kernel.spec();
+    let needs = has_at_top(&spec, '+') || (!in_sum && has_at_top(&spec, '*'));
+    if needs { format!("({spec})") } else { spec }
+}
+
+/// Whether a symbol stands outside all parentheses and lists.
+pub(super) fn has_at_top(spec: &str, symbol: char) -> bool {
     let mut depth = 0;
-    let is_sum = spec.chars().any(|c| {
-        depth += i32::from(c == '(') - i32::from(c == ')');
-        depth == 0 && c == '+'
-    });
-    if is_sum || spec.starts_with(|c: char| c.is_ascii_digit()) { format!("({spec})") } else { spec }
+    // A '+' may also be part of an exponent, as in 1e+5, but numbers are never printed like that.
+    spec.chars().any(|c| {
+        depth += i32::from(c == '(' || c == '[') - i32::from(c == ')' || c == ']');
+        depth == 0 && c == symbol
+    })
 }

@@ -80,17 +80,25 @@ fn atom(reader: &mut Reader<'_>, depth: usize) -> Result<SharedKernel> {
         reader.expect(')')?;
         return Ok(kernel);
     }
-    let full = reader.word().ok_or_else(|| reader.error("a kernel's name or a number"))?;
-    let (normalized, name) = match full.strip_prefix("normalized-") {
-        Some("") | None => (false, full),
-        Some(rest) => (true, rest),
-    };
-    let kernel = build("kernel", &all(), name, reader.arguments()?)?;
-    if !normalized {
-        return Ok(kernel);
+    let name = reader.word().ok_or_else(|| reader.error("a kernel's name or a number"))?;
+    if name == "normalized" {
+        reader.expect('(')?;
+        if depth == DEEPEST {
+            return Err(reader.error("fewer parentheses"));
+        }
+        let inner = sum(reader, depth + 1)?;
+        reader.expect(')')?;
+        return normalized(inner);
     }
-    if kernel.is_precomputed() {
+    match name.strip_prefix("normalized-") {
+        Some(inner) if !inner.is_empty() => normalized(build("kernel", &all(), inner, reader.arguments()?)?),
+        _ => build("kernel", &all(), name, reader.arguments()?),
+    }
+}
+
+fn normalized(inner: SharedKernel) -> Result<SharedKernel> {
+    if inner.is_precomputed() {
         return Err(Error::NotAKernel("a precomputed kernel cannot be normalised: pass it normalised".into()));
     }
-    Ok(Arc::new(Normalized::new(kernel)))
+    Ok(Arc::new(Normalized::new(inner)))
 }

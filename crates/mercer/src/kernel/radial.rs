@@ -67,6 +67,10 @@ pub trait Profile: Copy + Debug + Send + Sync + 'static {
     const ABSOLUTE: bool = false;
     /// φ at q = r² (or at q = r, if [`ABSOLUTE`](Self::ABSOLUTE)).
     fn at(&self, q: f64) -> f64;
+    /// Refuses parameters that no kernel can have.
+    fn check(&self) -> Result<()> {
+        Ok(())
+    }
     /// Parameters other than the lengthscale, as they stand in a spec.
     fn others(&self) -> String {
         String::new()
@@ -138,7 +142,7 @@ pub struct RationalQuadraticProfile {
     shape: f64,
 }
 impl RationalQuadraticProfile {
-    /// With shape 1; large shapes approach the Gaussian.
+    /// With this shape, above 0; large shapes approach the Gaussian.
     pub fn new(shape: f64) -> Self {
         RationalQuadraticProfile { shape }
     }
@@ -149,6 +153,12 @@ impl Profile for RationalQuadraticProfile {
     fn at(&self, q: f64) -> f64 {
         let base = 1.0 + q / (2.0 * self.shape);
         if self.shape == 1.0 { 1.0 / base } else { libm::exp(-self.shape * libm::log(base)) }
+    }
+    fn check(&self) -> Result<()> {
+        if self.shape > 0.0 && self.shape.is_finite() {
+            return Ok(());
+        }
+        Err(Error::argument("shape of rational-quadratic", "above 0 and finite", self.shape))
     }
     fn others(&self) -> String {
         format!(",shape={}", self.shape)
@@ -296,6 +306,7 @@ impl<P: Profile> Kernel for Radial<P> {
     }
 
     fn check(&self, features: usize, _: usize) -> Result<()> {
+        self.profile.check()?;
         match &self.lengthscale {
             Lengthscale::Each(scales) if scales.len() != features => Err(Error::shape(
                 format!("the list of lengthscales of {}", P::NAME),

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::combine::has_at_top;
 use super::{Kernel, Point, Points, SharedKernel};
 use crate::error::{Error, Result};
 use crate::table::{Entry, Parameter};
@@ -146,7 +147,9 @@ impl Normalized {
 
 impl Kernel for Normalized {
     fn spec(&self) -> String {
-        format!("normalized-{}", self.inner.spec())
+        let inner = self.inner.spec();
+        let is_plain = !inner.starts_with("normalized") && !has_at_top(&inner, '+') && !has_at_top(&inner, '*');
+        if is_plain { format!("normalized-{inner}") } else { format!("normalized({inner})") }
     }
 
     fn values(&self, x: Point<'_>, points: &Points, start: usize, out: &mut [f64]) {
@@ -171,10 +174,15 @@ impl Kernel for Normalized {
     }
 
     fn fitted_to(&self, points: &Points, weights: Option<&[f64]>) -> Result<SharedKernel> {
-        Ok(Arc::new(Normalized { inner: self.inner.fitted_to(points, weights)? }))
+        let fitted = Normalized { inner: self.inner.fitted_to(points, weights)? };
+        fitted.check(points.features(), points.code_columns())?;
+        Ok(Arc::new(fitted))
     }
 
     fn check(&self, features: usize, code_columns: usize) -> Result<()> {
+        if self.inner.is_precomputed() {
+            return Err(Error::NotAKernel("a precomputed kernel cannot be normalised: pass it normalised".into()));
+        }
         self.inner.check(features, code_columns)
     }
 

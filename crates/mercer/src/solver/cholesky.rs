@@ -41,8 +41,17 @@ pub(crate) fn solve(
     let system = System::new(&factor, n, offset);
 
     stage("solving")?;
-    let problem =
-        Problem { kernel, points, root_weights: None, weight_sum: n as f64, offset, gamma, size, truncated_by: None };
+    let problem = Problem {
+        kernel,
+        points,
+        root_weights: None,
+        weight_sum: n as f64,
+        offset,
+        gamma,
+        size,
+        smallest: 0.0,
+        truncated_by: None,
+    };
     let columns: Vec<&[f64]> = (0..y.cols()).map(|t| y.col(t)).collect();
     let mut alpha = y.clone();
     system.solve(&mut alpha);

@@ -21,9 +21,9 @@ pub struct Stationary {
 }
 
 impl Stationary {
-    /// The effective ridge μ.
+    /// The effective ridge μ; the largest number there is where it lies beyond.
     pub fn ridge(&self) -> f64 {
-        libm::exp(self.log_ridge)
+        libm::exp(self.log_ridge).min(f64::MAX)
     }
 }
 
@@ -72,7 +72,7 @@ pub(crate) fn minimise(curve: &mut impl Curve, exponent: f64, log_lambda: f64, g
     let mut search = Search { curve, exponent, constant: log_lambda + libm::log(exponent / 2.0) };
     let mut is_counted = true;
     let roots = if exponent > 1.0 {
-        vec![search.single_root(guess.unwrap_or(log_lambda))]
+        search.single_root(guess.unwrap_or(log_lambda)).into_iter().collect()
     } else if exponent == 1.0 {
         search.root_below_limit(guess).into_iter().collect()
     } else {
@@ -89,7 +89,7 @@ pub(crate) fn minimise(curve: &mut impl Curve, exponent: f64, log_lambda: f64, g
             best = Some((objective, root));
         }
     }
-    // For m > 1 the zero function is never the minimiser: the penalty is flat at 0.
+    // For m > 1 a root is the minimiser: the penalty is flat at 0.
     let zero = if exponent > 1.0 { f64::INFINITY } else { search.curve.zero_train() };
     match best {
         Some((objective, root)) if objective < zero => Minimum {
@@ -147,13 +147,17 @@ impl<C: Curve> Search<'_, C> {
     }
 
     /// The root of a rising h, m > 1: h(t₀) and the bounds of the slope give the bracket.
-    fn single_root(&mut self, start: f64) -> Root {
+    /// None if the norm is 0 to rounding on the whole path: then there is no f to penalise.
+    fn single_root(&mut self, start: f64) -> Option<Root> {
         let (gentle, steep) = (1.0_f64.min(self.exponent - 1.0), 1.0_f64.max(self.exponent - 1.0));
         let (h, _) = self.at(start);
+        if !h.is_finite() {
+            return None;
+        }
         let slack = self.rounding(start, h);
         let (near, far) = (start - h / steep, start - h / gentle);
         let (low, high) = (near.min(far) - slack / gentle, near.max(far) + slack / gentle);
-        self.polish(low, high, near)
+        Some(self.polish(low, high, near))
     }
 
     /// m = 1: h rises towards a limit, and has a root only if that is positive.
@@ -165,6 +169,9 @@ impl<C: Curve> Search<'_, C> {
         }
         let low = self.lowest();
         let mut high = guess.unwrap_or(low).max(low) + 1.0;
+        if !self.at(high).0.is_finite() {
+            return None;
+        }
         let mut step = 1.0;
         while self.at(high).0 <= 0.0 {
             step *= 2.0;
@@ -204,8 +211,8 @@ impl<C: Curve> Search<'_, C> {
             low
         };
         let mut found = AllRoots { roots: Vec::new(), is_complete: true };
-        if falling <= low {
-            // h < 0 at `low` and falls from there on.
+        if falling <= low || !self.at(falling).0.is_finite() {
+            // h < 0 at `low` and falls from there on; or the norm is 0 to rounding.
             return found;
         }
         let rising = rising.min(falling);

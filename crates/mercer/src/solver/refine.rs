@@ -22,6 +22,8 @@ pub(crate) struct Problem<'a> {
     pub gamma: f64,
     /// A bound of ‖K‖ in scaled coordinates.
     pub size: f64,
+    /// The smallest positive eigenvalue, 0 if it is not known.
+    pub smallest: f64,
     /// The spectrum whose directions without eigenvalue are left out of α, if they are.
     pub truncated_by: Option<&'a Spectrum>,
 }
@@ -157,7 +159,7 @@ impl Problem<'_> {
     /// Bounds the error of a prediction, relative to the spread of the target.
     ///
     /// Kernel values and factors are off by a few units of rounding, δK; then
-    /// |δf(x)| ≤ ‖G⁻¹k(x)‖·‖δK β + r‖ with ‖G⁻¹k(x)‖ ≤ √k(x,x)/(2√γ). For m ≠ 2 the error of N moves μ as
+    /// |δf(x)| ≤ ‖G⁻¹k(x)‖·‖δK β + r‖ with ‖G⁻¹k(x)‖ ≤ √k(x,x)·max √d/(d+γ). For m ≠ 2 the error of N moves μ as
     /// well, the more the smaller h′ is. Last, the sum b + Σ αⱼ k(x, xⱼ) is rounded itself.
     pub fn error_bound(&self, judged: &Judged<'_>) -> f64 {
         const UNITS: f64 = 8.0;
@@ -166,7 +168,9 @@ impl Problem<'_> {
         let reach = diagonal.iter().fold(0.0, |max: f64, k| max.max(*k)).sqrt();
         let n = diagonal.len() as f64;
         let disturbance = UNITS * f64::EPSILON * self.size * judged.dual_size + judged.residual_size;
-        let norm_error = disturbance / (2.0 * self.gamma.sqrt());
+        // √d/(d + γ) is largest at d = γ, or at the smallest d there is.
+        let steepest = self.smallest.max(self.gamma);
+        let norm_error = disturbance * (steepest.sqrt() / (steepest + self.gamma));
         let moved = (1.0 - judged.exponent / 2.0).abs() * 2.0 * norm_error / judged.norm + judged.minimum.root_residual;
         let ridge_error = (moved / judged.minimum.firmness.abs()).min(1.0);
         let sum_error = 2.0 * f64::EPSILON * reach * reach * n.sqrt() * judged.dual_size;

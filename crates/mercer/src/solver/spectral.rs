@@ -29,9 +29,12 @@ pub(crate) fn solve(
         offset: spectrum.has_offset(),
         gamma,
         size: spectrum.size(),
+        smallest: spectrum.smallest_positive(),
         truncated_by: spectrum.is_truncated_at(gamma).then_some(spectrum),
     };
-    if minimum.log_ridge.is_none() {
+    // So far beyond the spectrum f is smaller than the smallest number; its square would be, at any rate.
+    let is_negligible = gamma > 1e250 * spectrum.largest().max(1e-50);
+    if minimum.log_ridge.is_none() || is_negligible {
         let length = if spectrum.linear_scale().is_some() { points.features() } else { points.rows() };
         return targets.iter().map(|(target, y)| zero_function(&problem, length, target, y, &minimum)).collect();
     }
@@ -46,7 +49,7 @@ pub(crate) fn solve(
             .collect();
     }
     let smallest = spectrum.eigenvalues().last().copied().unwrap_or(0.0);
-    let condition = (spectrum.largest() + gamma) / (smallest + gamma);
+    let condition = ((spectrum.largest() + gamma) / (smallest + gamma)).min(f64::MAX);
     let mut alpha = Matrix::zeros(points.rows(), targets.len());
     for (t, (target, _)) in targets.iter().enumerate() {
         alpha.col_mut(t).copy_from_slice(&spectrum.dual(target, gamma));
@@ -105,12 +108,11 @@ fn linear(
         .collect();
     let errors: Vec<Double> = values.iter().zip(y).map(|(f, v)| f.negated().add(*v).add(-offset)).collect();
     let f_norm = norm(&coefficients) / scale.sqrt();
-    let open: Vec<f64> = errors.iter().map(|e| e.value()).collect();
     let judged = Judged {
         minimum,
         exponent,
         norm: f_norm,
-        dual_size: norm(&open) / problem.gamma,
+        dual_size: spectrum.visible_dual_size(target, problem.gamma),
         residual_size: 0.0,
         offset,
         spread: norm(&target.centred) / problem.weight_sum.sqrt() * libm::ldexp(1.0, target.power),
@@ -122,7 +124,7 @@ fn linear(
         dof: None,
         solve_residual: 0.0,
         relative_error: problem.error_bound(&judged),
-        condition: (spectrum.largest() + problem.gamma) / problem.gamma,
+        condition: (spectrum.largest() + problem.gamma) / (problem.smallest + problem.gamma),
         minimum: minimum.clone(),
         coefficients,
         offset,

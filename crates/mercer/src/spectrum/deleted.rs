@@ -9,6 +9,9 @@ use super::Target;
 use super::path::{Curve, CurvePoint};
 use crate::simd::vectorize;
 
+/// How far, in logarithms, γ may go from the largest eigenvalue: 80 powers of ten.
+const LOG_RANGE: f64 = 184.0;
+
 /// Sums over all rows that every deletion uses, one entry per target.
 pub(crate) struct Totals {
     targets: Vec<TargetTotals>,
@@ -21,6 +24,8 @@ struct TargetTotals {
     centred: Vec<f64>,
     outside_energy: f64,
     centred_energy: f64,
+    /// Energy below which a sum over the rows is rounding.
+    rounding: f64,
     /// Own power of two, for handing residuals back.
     to_own_units: i32,
 }
@@ -38,6 +43,8 @@ impl Totals {
                     z: rescale(&target.z, by),
                     outside_energy: square(&outside),
                     centred_energy: square(&centred),
+                    rounding: 1e-28 * square(&centred)
+                        + square(&[16.0 * f64::EPSILON * libm::ldexp(target.mean, -power)]),
                     outside,
                     centred,
                     to_own_units: power,
@@ -122,7 +129,8 @@ impl<'a> DeletedRow<'a> {
     /// eigenvalue nothing changes any more.
     fn gamma(&self, t: f64) -> f64 {
         let largest = self.largest();
-        let log = (t + libm::log(self.weight_left)).clamp(libm::log(largest) - 184.0, libm::log(largest) + 184.0);
+        let log =
+            (t + libm::log(self.weight_left)).clamp(libm::log(largest) - LOG_RANGE, libm::log(largest) + LOG_RANGE);
         libm::exp(log)
     }
 
@@ -265,15 +273,16 @@ impl Curve for DeletedRow<'_> {
                 sum
             })
             .sum();
-        // What rounding leaves of a target that the others determine exactly is not energy.
-        let scale: f64 = self.totals.targets.iter().map(|target| target.centred_energy).sum();
-        if tail <= self.largest() * scale * 1e-28 { f64::NEG_INFINITY } else { libm::log(tail) + self.log_unit() }
+        // What rounding leaves of a target that is constant without the row is not energy.
+        let rounding: f64 = self.totals.targets.iter().map(|target| target.rounding).sum();
+        if tail <= self.largest() * rounding { f64::NEG_INFINITY } else { libm::log(tail) + self.log_unit() }
     }
 
     fn log_spread(&self) -> (f64, f64) {
         // Eigenvalues interlace: the largest bounds them from above, but a zero of the whole may become
-        // anything small without the row.
-        (libm::log(self.largest()), f64::NEG_INFINITY)
+        // anything small without the row. Below the floor of γ they cannot be told from 0.
+        let log_largest = libm::log(self.largest());
+        (log_largest, log_largest - LOG_RANGE)
     }
 }
 
@@ -281,6 +290,6 @@ impl DeletedRow<'_> {
     /// log γ_used − log γ where γ was kept from overflowing: N falls like 1/γ² there.
     fn clamped_away(&self, t: f64) -> f64 {
         let log_gamma = t + libm::log(self.weight_left);
-        (libm::log(self.largest()) + 184.0 - log_gamma).min(0.0)
+        (libm::log(self.largest()) + LOG_RANGE - log_gamma).min(0.0)
     }
 }
