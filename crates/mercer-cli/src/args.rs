@@ -16,13 +16,16 @@ use mercer_io::{Format, ReadOptions};
 ///   mercer fit table.csv --target y --output m.mercer       fit and keep the model
 ///   mercer predict m.mercer new.csv > predicted.csv         use it
 #[derive(Debug, Parser)]
-#[command(name = "mercer", version, verbatim_doc_comment, propagate_version = true, subcommand_required = true)]
+#[command(name = "mercer", version, verbatim_doc_comment, propagate_version = true, subcommand_required = true, after_help = EXIT_CODES)]
 pub struct Arguments {
     #[command(flatten)]
     pub common: Common,
     #[command(subcommand)]
     pub command: Command,
 }
+
+const EXIT_CODES: &str =
+    "Exit codes: 0 done, 1 data or model error, 2 usage, 3 finished without certificate, 130 interrupted.";
 
 /// Options of every command.
 #[derive(Debug, Args)]
@@ -137,10 +140,10 @@ pub struct FitOptions {
     #[arg(long, short, value_name = "SPEC", default_value = "gaussian", value_parser = parse_kernel, help_heading = "The model")]
     pub kernel: KernelArgument,
     /// m in the penalty λ‖f‖ᵐ, any number above 0
-    #[arg(long, short = 'm', value_name = "M", default_value_t = 2.0, value_parser = exponent, help_heading = "The model")]
+    #[arg(long, short = 'm', value_name = "M", default_value_t = 2.0, value_parser = exponent, allow_negative_numbers = true, help_heading = "The model")]
     pub exponent: f64,
     /// λ in the penalty (default: the λ with the least exact leave-one-out error)
-    #[arg(long, short, value_name = "L", value_parser = positive, help_heading = "The model")]
+    #[arg(long, short, value_name = "L", value_parser = positive, allow_negative_numbers = true, help_heading = "The model")]
     pub lambda: Option<f64>,
     /// Without the offset b
     #[arg(long, help_heading = "The model")]

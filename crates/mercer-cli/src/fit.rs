@@ -14,6 +14,9 @@ use crate::{json, report};
 
 pub fn run(options: &FitOptions, common: &Common) -> anyhow::Result<Done> {
     let started = Instant::now();
+    if let Some(path) = &options.output {
+        check_output(path)?;
+    }
     let table = mercer_io::read(&options.table, &options.reading.to_read_options())?;
     let names = |given: &[String]| column_names(&table.frame, given);
     let roles = Roles {
@@ -41,7 +44,7 @@ pub fn run(options: &FitOptions, common: &Common) -> anyhow::Result<Done> {
         report::fit(&fitted, options, common, saved, seconds)
     };
     if !common.quiet || options.json {
-        if to_stderr { eprint!("{text}") } else { write!(std::io::stdout(), "{text}")? }
+        if to_stderr { say!("{}", text.trim_end()) } else { write!(std::io::stdout(), "{text}")? }
     }
     Ok(certified(&fitted, common))
 }
@@ -85,6 +88,26 @@ fn settings(options: &FitOptions, progress: &Progress) -> Fit {
     fit
 }
 
+/// Before any work: the place for the model must exist, and hold nothing but a model.
+fn check_output(path: &str) -> anyhow::Result<()> {
+    let place = Path::new(path);
+    if path == "-" {
+        return Ok(());
+    }
+    let folder = place.parent().filter(|folder| !folder.as_os_str().is_empty());
+    if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
+        anyhow::bail!("cannot save to {path}: there is no folder {}", folder.display());
+    }
+    let mut start = [0; 8];
+    let is_other = std::fs::File::open(place)
+        .and_then(|mut file| std::io::Read::read(&mut file, &mut start))
+        .is_ok_and(|read| read > 0 && !format::is_model(&start[..read]));
+    if is_other {
+        anyhow::bail!("{path} exists and is not a model file; it is left as it is (remove it, or choose another name)");
+    }
+    Ok(())
+}
+
 fn save(path: &str, bytes: &[u8]) -> anyhow::Result<()> {
     if path == "-" {
         let mut stdout = std::io::stdout().lock();
@@ -101,14 +124,16 @@ fn certified(fitted: &Fitted, common: &Common) -> Done {
     let mut done = Done::Certified;
     for summary in fitted.model.summaries() {
         if let Some(reason) = &summary.certificate.reason {
-            eprintln!("without certificate ({}): {reason}", summary.target);
+            say!("without certificate ({}): {reason}", summary.target);
             done = Done::Uncertified;
         }
         if summary.is_zero && !common.quiet {
             let constant = if summary.has_offset { "the mean" } else { "0" };
-            eprintln!(
+            say!(
                 "note: for {} at exponent {} and λ = {} the zero function has the lowest objective; the model predicts {constant}",
-                summary.target, summary.exponent, summary.lambda
+                summary.target,
+                summary.exponent,
+                summary.lambda
             );
         }
     }

@@ -1,5 +1,13 @@
 //! The `mercer` program: typed arguments, a decision, a run, a report.
 
+/// A line on standard error. Unlike `eprintln!` it does not mind that nobody reads it.
+macro_rules! say {
+    ($($part:tt)*) => {{
+        use std::io::Write as _;
+        let _ = writeln!(std::io::stderr(), $($part)*);
+    }};
+}
+
 mod args;
 mod chart;
 mod demo;
@@ -27,7 +35,7 @@ fn main() -> ExitCode {
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run(&arguments))).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().cloned();
         let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
-        eprintln!("internal error, please report it: {}", text.unwrap_or_default());
+        say!("internal error, please report it: {}", text.unwrap_or_default());
         ExitCode::from(1)
     })
 }
@@ -35,7 +43,7 @@ fn main() -> ExitCode {
 fn run(arguments: &Arguments) -> ExitCode {
     // Saves are atomic and nothing else is left behind, so stopping at once is safe.
     let _ = ctrlc::set_handler(|| {
-        eprintln!("interrupted");
+        say!("interrupted");
         std::process::exit(130);
     });
     if let Some(threads) = arguments.common.threads {
@@ -53,5 +61,5 @@ fn run(arguments: &Arguments) -> ExitCode {
         Command::Completions { shell } => manual::completions(*shell),
         Command::Man { folder } => manual::pages(folder),
     };
-    Outcome::of(result).exit_code()
+    Outcome::of(result).exit_code(matches!(arguments.command, Command::Fit(_)))
 }

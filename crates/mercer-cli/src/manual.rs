@@ -4,7 +4,6 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::Path;
 
-use anyhow::Context;
 use clap::CommandFactory;
 
 use crate::args::Arguments;
@@ -42,7 +41,7 @@ pub fn pages(folder: &Path) -> anyhow::Result<Done> {
         let mut page = Vec::new();
         clap_mangen::Man::new(command).title(name.to_uppercase()).render(&mut page)?;
         let path = folder.join(format!("{name}.1"));
-        mercer_io::atomic::save(&path, &page).with_context(|| format!("cannot write {}", path.display()))?;
+        mercer_io::atomic::save(&path, &page)?;
         writeln!(std::io::stdout(), "{}", path.display())?;
         Ok(())
     };

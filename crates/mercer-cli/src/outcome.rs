@@ -28,7 +28,8 @@ impl Outcome {
     }
 
     /// 0 done, 1 data or model error, 3 finished without certificate (2, usage, is clap's; 130 is Ctrl-C's).
-    pub fn exit_code(self) -> ExitCode {
+    /// Options that help are only named for `fit`, which has them.
+    pub fn exit_code(self, is_fit: bool) -> ExitCode {
         match self {
             Outcome::Done(Done::Certified) => ExitCode::SUCCESS,
             Outcome::Done(Done::Uncertified) => ExitCode::from(3),
@@ -37,9 +38,9 @@ impl Outcome {
                     // Whoever read our output has seen enough.
                     return ExitCode::SUCCESS;
                 }
-                eprintln!("error: {error:#}");
-                if let Some(remedy) = remedy(&error) {
-                    eprintln!("  {remedy}");
+                say!("error: {error:#}");
+                if let Some(remedy) = remedy(&error).filter(|_| is_fit) {
+                    say!("  {remedy}");
                 }
                 ExitCode::from(1)
             }

@@ -15,6 +15,9 @@ pub fn run(options: &PredictOptions, common: &Common) -> anyhow::Result<Done> {
     let model = load(&options.model)?;
     let table = mercer_io::read(&options.table, &options.reading.to_read_options())?;
     let columns = model.predict_frame(&table.frame)?;
+    for (column, count) in model.encoder().unknown_categories(&table.frame)? {
+        say!("note: column {column:?} has a category that training did not know in {} rows", integer(count));
+    }
     let names = column_names(&model, &options.name);
     let scores: Vec<Option<Score>> = model
         .summaries()
@@ -66,15 +69,16 @@ fn report(
 ) {
     let place = if options.output == "-" { "standard output" } else { &options.output };
     let left_out = extra.first().map_or(0, |(_, values)| values.iter().filter(|value| value.is_none()).count());
-    eprint!("{} rows predicted, to {place}", integer(rows - left_out));
-    if left_out > 0 {
-        eprint!("; {} without prediction (a cell is missing)", integer(left_out));
-    }
-    eprintln!();
+    let without = if left_out > 0 {
+        format!("; {} without prediction (a cell is missing)", integer(left_out))
+    } else {
+        String::new()
+    };
+    say!("{} rows predicted, to {place}{without}", integer(rows - left_out));
     for (summary, score) in model.summaries().iter().zip(scores) {
         if let Some(score) = score {
             let r2 = score.r2.map_or_else(String::new, |r2| format!(", R² {}", short(r2)));
-            eprintln!("against column {:?}: RMSE {}{r2}", summary.target, short(score.rmse));
+            say!("against column {:?}: RMSE {}{r2}", summary.target, short(score.rmse));
         }
     }
 }

@@ -139,7 +139,9 @@ pub fn certificate_line(certificate: &Certificate, is_zero: bool) -> String {
     if certificate.root_residual > 0.0 {
         parts.push(format!("ridge to {:.0e}", certificate.root_residual));
     }
-    parts.push(format!("solved to {:.0e}", certificate.solve_residual));
+    if certificate.solve_residual > 0.0 {
+        parts.push(format!("solved to {:.0e}", certificate.solve_residual));
+    }
     if let Some(residual) = certificate.decomposition_residual {
         parts.push(format!("eigenvectors to {residual:.2} n·eps"));
     }

@@ -441,7 +441,7 @@ fn columns_that_are_not_there() {
     refused(&["--target", "y", "--drop", "a,b,c,w"], &["at least one feature"]);
     refused(&["--target", "y", "--weight", "weights"], &["no column \"weights\""]);
     refused(&["--target", "y", "--weight", "c"], &["row 1", "\"c\"", "not a number"]);
-    refused(&["--target", "y", "--weight", "y"], &["\"y\"", "role"]);
+    refused(&["--target", "y", "--weight", "y"], &["\"y\"", "weight"]);
     refused(&["--target", "y", "--categorical", "id"], &["no column \"id\""]);
     refused(&["--target", "y", "--memory", "1"], &["10 rows need", "1 bytes may be used"]);
     refused(&["--target", "y", "--memory", "100", "--kernel", "linear"], &["10 rows need"]);

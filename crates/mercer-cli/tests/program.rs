@@ -397,11 +397,13 @@ fn a_weight_of_two_is_the_row_twice() {
     lab.file("weighted.csv", &weighted);
     lab.file("repeated.csv", &repeated);
     lab.file("new.csv", &(String::from("a,b,y\n") + &(100..130).map(|i| row(i) + "\n").collect::<String>()));
-    let mut tried = 0;
+    let (mut tried, mut tight) = (0, 0);
     for kernel in ["gaussian", "gaussian(lengthscale=0.8)", "linear", "polynomial", "additive-spline", "matern32"] {
         for exponent in ["0.5", "1", "1.5", "2", "3"] {
             for offset in [&[][..], &["--no-offset"]] {
-                let more = line(&[&["--kernel", kernel, "--exponent", exponent, "--lambda", "1e-3", "--json"], offset]);
+                // The smaller the exponent, the smaller the ridge that a λ stands for.
+                let lambda = if exponent == "0.5" { "0.05" } else { "1e-3" };
+                let more = line(&[&["--kernel", kernel, "--exponent", exponent, "--lambda", lambda, "--json"], offset]);
                 let one = lab.json(&line(&[
                     &["fit", "weighted.csv", "--target", "y", "--weight", "w", "--output", "one.mercer"],
                     &more,
@@ -410,21 +412,26 @@ fn a_weight_of_two_is_the_row_twice() {
                     lab.json(&line(&[&["fit", "repeated.csv", "--target", "y", "--output", "two.mercer"], &more]));
                 assert_eq!((&one["n"], &two["n"]), (&Value::from(30), &Value::from(60)));
                 assert_eq!(one["rows_dropped_weightless"], 10);
+                // Small exponents find small ridges, and rounding counts as often as the condition number says.
+                let allowed = (1e-15 * number(&one["certificate"], "condition")).max(1e-10);
+                assert!(allowed < 1e-6, "{kernel}, exponent {exponent}: too near to singular to say anything");
                 for key in ["objective", "norm", "train_rmse", "dof"] {
                     let (a, b) = (number(&one, key), number(&two, key));
-                    assert!(close(a, b, 1e-10), "{kernel}, exponent {exponent}, {offset:?}: {key} {a} against {b}");
+                    assert!(close(a, b, allowed), "{kernel}, exponent {exponent}, {offset:?}: {key} {a} against {b}");
                 }
                 lab.ok(&["predict", "one.mercer", "new.csv", "--output", "one.csv", "-q"]);
                 lab.ok(&["predict", "two.mercer", "new.csv", "--output", "two.csv", "-q"]);
                 let (a, b) = (lab.column("one.csv", "prediction"), lab.column("two.csv", "prediction"));
                 for (a, b) in a.into_iter().zip(b).map(|(a, b)| (f64::from_bits(a), f64::from_bits(b))) {
-                    assert!((a - b).abs() < 1e-10, "{kernel}, exponent {exponent}: {a} against {b}");
+                    assert!((a - b).abs() < allowed, "{kernel}, exponent {exponent}: {a} against {b}");
+                    tight += usize::from(allowed == 1e-10);
                 }
                 tried += 1;
             }
         }
     }
     assert_eq!(tried, 60);
+    assert!(tight >= 40 * 30, "only {tight} predictions were held to 1e-10");
 }
 
 #[test]
@@ -433,7 +440,9 @@ fn several_targets_are_several_single_fits() {
     let mut table = String::from("a,b,y1,y2,y3\n");
     for i in 0..50 {
         let x = f64::from(i) * 0.21;
-        table.push_str(&format!("{},{},{},{},{}\n", x.sin(), (2.0 * x).cos(), x * x, 1e6 * (3.0 * x).sin(), 1e-6 * x));
+        let noise = |k: f64| 0.2 * ((x + 1.0) * k * 1000.0).sin();
+        let [y1, y2, y3] = [x.sin() + noise(3.1), 1e6 * (x.cos() + noise(5.7)), 1e-6 * ((0.5 * x).sin() + noise(7.9))];
+        table.push_str(&format!("{},{},{y1},{y2},{y3}\n", x.sin(), (2.0 * x).cos()));
     }
     lab.file("t.csv", &table);
     let mut tried = 0;
@@ -464,7 +473,7 @@ fn several_targets_are_several_single_fits() {
                 lab.ok(&["predict", "one.mercer", "t.csv", "--output", "one.csv", "-q"]);
                 let (a, b) =
                     (lab.column("all.csv", &format!("prediction_{target}")), lab.column("one.csv", "prediction"));
-                let scale = [100.0, 1e6, 1e-5][t];
+                let scale = [1.0, 1e6, 1e-5][t];
                 for (a, b) in a.into_iter().zip(b).map(|(a, b)| (f64::from_bits(a), f64::from_bits(b))) {
                     assert!((a - b).abs() < 1e-10 * scale, "{kernel}, exponent {exponent}, {target}: {a} against {b}");
                 }
@@ -524,14 +533,14 @@ fn texts_and_categories() {
 fn any_number_of_threads_gives_the_same_bits() {
     let lab = Lab::new();
     let mut weighted = String::from("x1,x2,w,y,z\n");
-    for i in 0..730 {
+    for i in 0..250 {
         let x = f64::from(i) * 0.61;
         weighted.push_str(&format!("{},{},{},{},{}\n", x.sin(), (1.7 * x).cos(), 1 + i % 4, (x * 0.3).sin(), x.cos()));
     }
     lab.file("w.csv", &weighted);
-    lab.ok(&["generate", "friedman1", "--rows", "150", "--noise", "1", "--output", "small.csv"]);
-    lab.ok(&["generate", "friedman1", "--rows", "750", "--noise", "1", "--output", "large.csv"]);
-    lab.ok(&["generate", "friedman1", "--rows", "5000", "--noise", "1", "--output", "long.csv"]);
+    lab.ok(&["generate", "friedman1", "--rows", "70", "--noise", "1", "--output", "small.csv"]);
+    lab.ok(&["generate", "friedman1", "--rows", "720", "--noise", "1", "--output", "large.csv"]);
+    lab.ok(&["generate", "friedman1", "--rows", "3000", "--noise", "1", "--output", "long.csv"]);
     let configurations: [(&str, &[&str]); 11] = [
         ("λ chosen", &["small.csv", "--target", "y"]),
         ("λ chosen, exponent 1.3", &["small.csv", "--target", "y", "-m", "1.3", "--kernel", "matern32"]),
@@ -549,7 +558,7 @@ fn any_number_of_threads_gives_the_same_bits() {
             &["large.csv", "--target", "y", "--lambda", "1e-3", "--kernel", "additive-spline", "--no-offset"],
         ),
         ("700 rows, exponent 1.5", &["large.csv", "--target", "y", "--lambda", "1e-3", "-m", "1.5"]),
-        ("700 rows, weighted, two targets", &["w.csv", "--target", "y,z", "--weight", "w", "--lambda", "1e-3"]),
+        ("weighted, two targets", &["w.csv", "--target", "y,z", "--weight", "w", "--lambda", "1e-3"]),
     ];
     let mut runs = 0;
     let mut wrong = Vec::new();

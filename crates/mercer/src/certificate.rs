@@ -28,7 +28,8 @@ pub struct Certificate {
     pub orthogonality: Option<f64>,
     /// Condition number of K + nμI, or an upper bound.
     pub condition: f64,
-    /// Decimal digits of the predictions that are certain, relative to the spread of the target.
+    /// Decimal digits of the predictions that are certain, relative to the spread of the target. They refer to
+    /// the features as the model scales them; the scaling's own numbers are part of the model.
     pub digits: f64,
 }
 

@@ -2,7 +2,7 @@
 //! approximated either, since each deleted row finds its own effective ridge.
 
 use crate::solver::power;
-use crate::spectrum::{Spectrum, Target};
+use crate::spectrum::{Remembered, Spectrum, Target};
 
 /// Leave-one-out residuals yᵢ − f₋ᵢ(xᵢ) − b₋ᵢ and their weighted mean square.
 #[derive(Debug, Clone, PartialEq)]
@@ -40,16 +40,17 @@ pub fn leave_one_out(
     log_lambdas: &[f64],
 ) -> Option<Vec<Vec<Vec<f64>>>> {
     let rows = spectrum.for_each_deleted_row(targets, |mut row| {
+        if !row.has_others() {
+            return vec![row.residuals(None); log_lambdas.len()];
+        }
         let mut guess = None;
+        let mut remembered = Remembered::new(&mut row);
         log_lambdas
             .iter()
             .map(|log_lambda| {
-                if !row.has_others() {
-                    return row.residuals(None);
-                }
-                let minimum = power::minimise(&mut row, exponent, *log_lambda, guess);
+                let minimum = power::minimise(&mut remembered, exponent, *log_lambda, guess);
                 guess = minimum.log_ridge;
-                row.residuals(minimum.log_ridge)
+                remembered.curve().residuals(minimum.log_ridge)
             })
             .collect::<Vec<Vec<f64>>>()
     })?;

@@ -61,7 +61,7 @@ pub enum Error {
     },
 
     /// One cell of a table cannot be used.
-    #[error("row {row}, column {column:?}: {problem}")]
+    #[error("row {row}, column {:?}: {problem}", abbreviated(column))]
     Cell {
         /// Row, counted from 1 without the header.
         row: usize,
@@ -72,7 +72,7 @@ pub enum Error {
     },
 
     /// A cell that is needed is empty (or NaN).
-    #[error("row {row}, column {column:?}: the cell is missing")]
+    #[error("row {row}, column {:?}: the cell is missing", abbreviated(column))]
     MissingCell {
         /// Row, counted from 1 without the header.
         row: usize,
@@ -81,7 +81,7 @@ pub enum Error {
     },
 
     /// A whole column cannot be used.
-    #[error("column {column:?} {problem}")]
+    #[error("column {:?} {problem}", abbreviated(column))]
     Column {
         /// The column's name.
         column: String,
@@ -90,7 +90,12 @@ pub enum Error {
     },
 
     /// A column that is needed is not in the table.
-    #[error("no column {name:?} in the table; it has: {}{}", list_or_none(known), did_you_mean(suggestion))]
+    #[error(
+        "no column {:?} in the table; it has: {}{}",
+        abbreviated(name),
+        list_or_none(known),
+        did_you_mean(suggestion)
+    )]
     MissingColumn {
         /// The column that was asked for.
         name: String,
@@ -172,7 +177,23 @@ fn did_you_mean(suggestion: &Option<String>) -> String {
 }
 
 fn list_or_none(names: &[String]) -> String {
-    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+    const MOST: usize = 40;
+    if names.is_empty() {
+        return "none".to_owned();
+    }
+    let shown: Vec<String> = names.iter().take(MOST).map(|name| abbreviated(name)).collect();
+    let more = if names.len() > MOST { format!(", … ({} in all)", names.len()) } else { String::new() };
+    shown.join(", ") + &more
+}
+
+/// A text short and plain enough for a sentence: what is long is cut, what cannot be printed is written out.
+pub(crate) fn abbreviated(text: &str) -> String {
+    const LONGEST: usize = 60;
+    let mut short: String = text.chars().take(LONGEST).collect();
+    if short.len() < text.len() {
+        short.push('…');
+    }
+    if short.contains(char::is_control) { short.escape_debug().to_string() } else { short }
 }
 
 /// The known name nearest to `name`, if it is near enough to be a slip of the keyboard.

@@ -338,7 +338,9 @@ impl Fit {
         for (t, solution) in found.solutions.iter().enumerate() {
             let y = design.y.col(t);
             let variance = weighted_variance(y, weights);
-            let explained = |mse: f64| (variance > 0.0).then(|| 1.0 - mse / variance);
+            let largest = y.iter().fold(0.0, |max: f64, v| max.max(v.abs()));
+            let varies = variance.sqrt() > 16.0 * f64::EPSILON * largest;
+            let explained = |mse: f64| varies.then(|| 1.0 - mse / variance);
             let loo = found.residuals[t].as_ref();
             summaries.push(Summary {
                 target: design.targets[t].clone(),

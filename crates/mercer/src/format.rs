@@ -82,6 +82,12 @@ struct Header {
     summaries: Vec<Summary>,
 }
 
+/// Whether bytes begin like a model file (or like a part of its first eight bytes).
+pub fn is_model(bytes: &[u8]) -> bool {
+    let length = bytes.len().min(MAGIC.len());
+    length > 0 && bytes[..length] == MAGIC[..length]
+}
+
 /// The bytes of a model.
 pub fn to_bytes(model: &Model) -> Result<Vec<u8>, FormatError> {
     let encoder = &model.encoder;

@@ -12,12 +12,14 @@ pub(crate) struct Chosen {
 }
 
 /// Points of the first grid: about three per factor of ten.
-const GRID: usize = 49;
+const GRID: usize = 58;
+/// Points of the second grid, between the neighbours of the best point of the first.
+const FINE: usize = 15;
 /// The grid's ends, as γ relative to the largest eigenvalue.
 const LOWEST: f64 = 1e-13;
-const HIGHEST: f64 = 1e3;
+const HIGHEST: f64 = 1e6;
 /// Steps of the search between grid points; each narrows the bracket by 0.62.
-const STEPS: usize = 18;
+const STEPS: usize = 14;
 
 /// The λ with the least leave-one-out error, summed over the targets (each in units of its variance).
 /// `None` when leave-one-out does not exist (a single row) or no λ matters (constant targets).
@@ -42,14 +44,21 @@ pub(crate) fn choose_lambda(
         Some(scored.collect())
     };
 
-    let grid = grid(spectrum, &path, exponent);
-    let scores: Vec<f64> = score(&grid)?.into_iter().map(|(score, _)| score).collect();
-    let best = best_index(&scores)?;
-    let (mut low, mut high) = (grid[best.saturating_sub(1)], grid[(best + 1).min(grid.len() - 1)]);
+    let coarse = grid(spectrum, &path, exponent);
+    let best = best_index(&score(&coarse)?)?;
+    // Once more, finer: for m ≤ 1 the curve jumps where a row's minimiser becomes the zero function.
+    let (low, high) = (coarse[best.saturating_sub(1)], coarse[(best + 1).min(coarse.len() - 1)]);
+    let mut fine: Vec<f64> = (1..=FINE).map(|i| low + (high - low) * i as f64 / (FINE + 1) as f64).collect();
+    fine.extend([low, coarse[best], high]);
+    fine.sort_by(f64::total_cmp);
+    fine.dedup();
+    let mut scored = score(&fine)?;
+    let best = best_index(&scored)?;
+    let (mut low, mut high) = (fine[best.saturating_sub(1)], fine[(best + 1).min(fine.len() - 1)]);
     let single = |t: f64| score(&[t]).map(|mut scored| scored.swap_remove(0));
 
     // Golden section; the grid point itself stays a candidate, as the curve need not be unimodal.
-    let mut champion = (grid[best], single(grid[best])?);
+    let mut champion = (fine[best], scored.swap_remove(best));
     let ratio = (5.0_f64.sqrt() - 1.0) / 2.0;
     let mut inner = [high - ratio * (high - low), low + ratio * (high - low)];
     let mut values = [single(inner[0])?, single(inner[1])?];
@@ -92,11 +101,28 @@ fn grid(spectrum: &Spectrum, path: &crate::spectrum::Path, exponent: f64) -> Vec
         .collect();
     grid.sort_by(f64::total_cmp);
     grid.dedup();
-    grid
+    if let (true, Some(last)) = (exponent < 1.5, grid.last().copied()) {
+        // Beyond the last of them f vanishes: for m ≤ 1 all at once, row by row; for m little above 1 a factor
+        // of λ is a high power of it in μ.
+        grid.extend([0.1, 0.3, 0.7, 1.5, 3.0, 5.0].map(|step| last + step));
+    }
+    without_gaps(&grid)
+}
+
+/// Even steps in μ may be long ones in λ, with more than one valley of the curve between them.
+fn without_gaps(grid: &[f64]) -> Vec<f64> {
+    const LONGEST: f64 = 0.8;
+    let mut filled = Vec::new();
+    for pair in grid.windows(2) {
+        let steps = ((pair[1] - pair[0]) / LONGEST).ceil().clamp(1.0, 8.0) as usize;
+        filled.extend((0..steps).map(|i| pair[0] + (pair[1] - pair[0]) * i as f64 / steps as f64));
+    }
+    filled.extend(grid.last());
+    filled
 }
 
 /// The smallest score; among those that equal it to nine digits, the one with the largest λ.
-fn best_index(scores: &[f64]) -> Option<usize> {
-    let least = scores.iter().copied().filter(|s| s.is_finite()).fold(f64::INFINITY, f64::min);
-    scores.iter().rposition(|score| *score <= least * (1.0 + 1e-9))
+fn best_index<T>(scores: &[(f64, T)]) -> Option<usize> {
+    let least = scores.iter().map(|(score, _)| *score).filter(|s| s.is_finite()).fold(f64::INFINITY, f64::min);
+    scores.iter().rposition(|(score, _)| *score <= least * (1.0 + 1e-9))
 }

@@ -10,7 +10,7 @@ mod path;
 
 pub(crate) use deleted::DeletedRow;
 pub use path::Path;
-pub(crate) use path::{Curve, CurvePoint};
+pub(crate) use path::{Curve, CurvePoint, Remembered};
 
 use rayon::prelude::*;
 
@@ -142,7 +142,8 @@ impl Spectrum {
             .map(|i| {
                 let inside: f64 = (0..rank).map(|k| basis.get(i, k) * basis.get(i, k)).sum();
                 let whole = if offset { 1.0 - weight(i) / weight_sum } else { 1.0 };
-                (whole - inside).max(0.0)
+                // The difference is only known to rounding; what is that small is nothing.
+                if whole - inside > 1e-12 { whole - inside } else { 0.0 }
             })
             .collect();
         let kind = Kind::Linear { back, mean_features, scale };
@@ -363,6 +364,10 @@ impl Spectrum {
                         rows[i * rank + k] = *q;
                     }
                 }
+                let visible = self.eigenvalues.iter().take_while(|d| **d > 0.0).count();
+                for row in rows.chunks_mut(rank.max(1)) {
+                    forget_rounding(&mut row[visible..]);
+                }
                 (0..height)
                     .map(|i| {
                         let row = start + i;
@@ -382,6 +387,14 @@ impl Spectrum {
             })
             .collect();
         Some(blocks.into_iter().flatten().collect())
+    }
+}
+
+/// A row that has no part in the directions without eigenvalue has rounding there; divided by a tiny γ, that
+/// would outweigh everything else.
+fn forget_rounding(null_part: &mut [f64]) {
+    if null_part.iter().map(|q| q * q).sum::<f64>() < 1e-26 {
+        null_part.fill(0.0);
     }
 }
 

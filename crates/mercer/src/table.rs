@@ -3,7 +3,7 @@
 //! A spec is `name` or `name(parameter=value, …)`. Each member of an axis is one [`Entry`]; reading, error
 //! texts, help and the model file follow from it.
 
-use crate::error::{Error, Result, nearest};
+use crate::error::{Error, Result, abbreviated, nearest};
 
 /// One parameter of a member.
 #[derive(Debug, Clone, Copy)]
@@ -108,12 +108,6 @@ pub(crate) fn build<T>(
         }
     }
     (entry.build)(&Arguments { of: name.to_owned(), values })
-}
-
-/// A name short enough for a sentence.
-fn abbreviated(name: &str) -> String {
-    const LONGEST: usize = 60;
-    if name.chars().count() <= LONGEST { name.to_owned() } else { name.chars().take(LONGEST).chain(['…']).collect() }
 }
 
 /// Reads a spec from left to right.

@@ -1155,7 +1155,7 @@ fn columns_and_roles() {
         ),
         (
             "weight is target",
-            Refused(&["\"y\"", "role"]),
+            Refused(&["\"y\"", "weight"]),
             named(),
             Roles { weight: Some("y".into()), ..roles() },
             plain,

@@ -207,6 +207,11 @@ fn complete_rows<'a>(
         let column = frame.column(name)?;
         for (row, complete) in complete.iter_mut().enumerate() {
             if column.is_missing(row) {
+                if rule == Missing::Error && missing != Missing::Error {
+                    let problem =
+                        "a target or weight is missing, and no other value can take its place; leave the row out";
+                    return Err(Error::cell(row + 1, name, problem));
+                }
                 if rule == Missing::Error {
                     return Err(Error::MissingCell { row: row + 1, column: name.clone() });
                 }

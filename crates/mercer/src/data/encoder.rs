@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::frame::{Column, Frame};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, abbreviated};
 use crate::kernel::Points;
 use crate::linalg::{Matrix, exponent_of};
 
@@ -175,6 +175,21 @@ impl Encoder {
         Ok((self.encode_rows(frame, &rows, true)?, complete))
     }
 
+    /// For each text column, how many rows have a category that training did not know (they count as none).
+    pub fn unknown_categories(&self, frame: &Frame) -> Result<Vec<(&str, usize)>> {
+        let mut counts = Vec::new();
+        for feature in &self.features {
+            if let Feature::Text { name, categories, .. } = feature {
+                let texts = as_texts(frame.column(name)?);
+                let unknown =
+                    texts.iter().filter(|text| text.is_some() && code(categories, text.as_deref()) == UNKNOWN);
+                counts.push((name.as_str(), unknown.count()));
+            }
+        }
+        counts.retain(|(_, count)| *count > 0);
+        Ok(counts)
+    }
+
     /// Encodes `rows`; `clamp` moves values that are too low into the range instead of refusing them.
     pub(super) fn encode_rows(&self, frame: &Frame, rows: &[usize], clamp: bool) -> Result<Points> {
         let mut matrix = Matrix::zeros(rows.len(), self.width());
@@ -248,7 +263,7 @@ pub(super) fn not_a_number(name: &str, cells: &[Option<String>]) -> Error {
         text.trim().parse::<f64>().is_err().then_some((row, text))
     });
     match found {
-        Some((row, text)) => Error::cell(row + 1, name, format!("{text:?} is not a number")),
+        Some((row, text)) => Error::cell(row + 1, name, format!("{:?} is not a number", abbreviated(text))),
         None => Error::Column { column: name.to_owned(), problem: "is text where numbers are needed".into() },
     }
 }

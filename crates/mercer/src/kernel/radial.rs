@@ -14,7 +14,8 @@ use crate::table::{Arguments, Entry, Parameter, Value};
 const LENGTHSCALE: Parameter = Parameter {
     name: "lengthscale",
     default: "mean",
-    about: "a number, one per feature [a,b,…], mean (mean squared distance, halved) or median (of distances)",
+    about: "a number, one per feature [a,b,…], or a rule: mean (its square is half the mean squared distance; \
+            for laplace the sum of the deviations) or median (of the distances)",
 };
 
 pub(super) const ENTRIES: &[Entry<SharedKernel>] = &[
@@ -297,7 +298,7 @@ impl<P: Profile> Kernel for Radial<P> {
     fn fitted_to(&self, points: &Points, weights: Option<&[f64]>) -> Result<SharedKernel> {
         let lengthscale = match &self.lengthscale {
             Lengthscale::Mean => Lengthscale::One(mean_rule(points, weights, P::ABSOLUTE)),
-            Lengthscale::Median => Lengthscale::One(median_rule(points, P::ABSOLUTE)),
+            Lengthscale::Median => Lengthscale::One(median_rule(points, weights, P::ABSOLUTE)),
             given => given.clone(),
         };
         let fitted = Radial::with_profile(self.profile, lengthscale);
@@ -341,11 +342,13 @@ fn mean_rule(points: &Points, weights: Option<&[f64]>, absolute: bool) -> f64 {
     usable(scale)
 }
 
-/// ℓ = the median distance between different rows, of at most 1,000 rows spread evenly over the table.
-fn median_rule(points: &Points, absolute: bool) -> f64 {
+/// ℓ = the median distance between different rows, pairs weighted by the product of their weights; of at most
+/// 1,000 rows spread evenly over the table.
+fn median_rule(points: &Points, weights: Option<&[f64]>, absolute: bool) -> f64 {
     const MOST: usize = 1000;
     let step = points.rows().div_ceil(MOST).max(1);
     let rows: Vec<usize> = (0..points.rows()).step_by(step).collect();
+    let weight = |i: usize| weights.map_or(1.0, |w| w[i]);
     let mut distances = Vec::with_capacity(rows.len() * rows.len().saturating_sub(1) / 2);
     for (index, &a) in rows.iter().enumerate() {
         for &b in &rows[..index] {
@@ -354,16 +357,25 @@ fn median_rule(points: &Points, absolute: bool) -> f64 {
                 .map(|difference| if absolute { difference.abs() } else { difference * difference })
                 .sum();
             if distance > 0.0 {
-                distances.push(distance);
+                distances.push((if absolute { distance } else { distance.sqrt() }, weight(a) * weight(b)));
             }
         }
     }
-    if distances.is_empty() {
-        return 1.0;
+    distances.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+    let half = distances.iter().map(|(_, w)| w).sum::<f64>() / 2.0;
+    let mut passed = 0.0;
+    for (index, (distance, weight)) in distances.iter().enumerate() {
+        passed += weight;
+        if passed > half * (1.0 + 1e-12) {
+            return usable(*distance);
+        }
+        // Exactly half lies below: the middle of the two.
+        if passed >= half * (1.0 - 1e-12) {
+            let next = distances.get(index + 1).map_or(*distance, |(next, _)| *next);
+            return usable(0.5 * (distance + next));
+        }
     }
-    let middle = distances.len() / 2;
-    let (_, median, _) = distances.select_nth_unstable_by(middle, f64::total_cmp);
-    usable(if absolute { *median } else { median.sqrt() })
+    1.0
 }
 
 /// A rule's result, if it can serve as a lengthscale (equal rows give 0).

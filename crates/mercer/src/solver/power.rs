@@ -204,12 +204,10 @@ impl<C: Curve> Search<'_, C> {
         let low = self.lowest();
         // s ≥ 1 − d_max/γ: past this t, h falls for certain.
         let falling = log_largest - log_weight + libm::log((2.0 - m) / (1.0 - m)) + 1e-9;
-        // s ≤ γ/(d_min + γ): before this t, h rises for certain (and starts negative).
-        let rising = if log_smallest.is_finite() {
-            (log_smallest - log_weight + libm::log(1.0 / (1.0 - m)) - 1e-9).max(low)
-        } else {
-            low
-        };
+        // s ≤ γ/(d_min + γ): before this t, h rises for certain (and starts negative). Like `falling` it does
+        // not depend on λ, so that a search at another λ asks for the same points.
+        let rising =
+            if log_smallest.is_finite() { log_smallest - log_weight + libm::log(1.0 / (1.0 - m)) - 1e-9 } else { low };
         let mut found = AllRoots { roots: Vec::new(), is_complete: true };
         if falling <= low || !self.at(falling).0.is_finite() {
             // h < 0 at `low` and falls from there on; or the norm is 0 to rounding.
@@ -219,7 +217,7 @@ impl<C: Curve> Search<'_, C> {
         if rising > low && self.at(rising).0 > 0.0 {
             found.roots.push(self.polish(low, rising, rising));
         }
-        self.isolate(rising, falling, &mut found);
+        self.isolate(rising, falling, low, &mut found);
         let (h, slope) = self.at(falling);
         if h > 0.0 {
             // The slope out there is at most (1 − m) in size and at least what it is here.
@@ -232,17 +230,21 @@ impl<C: Curve> Search<'_, C> {
         found
     }
 
-    /// Roots in [low, high], by proof: an interval has none, or h is monotone on it, or it is halved.
-    fn isolate(&mut self, low: f64, high: f64, found: &mut AllRoots) {
+    /// Roots in [low, high], by proof: an interval has none, or h is monotone on it, or it is halved. Below
+    /// `negative`, h is known to be negative.
+    fn isolate(&mut self, low: f64, high: f64, negative: f64, found: &mut AllRoots) {
         const NARROWEST: f64 = 1e-7;
         if high <= low {
             return;
         }
         let bend = (2.0 - self.exponent) / 2.0;
-        let mut sign = self.at(low).0 > 0.0;
+        let mut sign = low > negative && self.at(low).0 > 0.0;
         // Depth first, left to right, so that roots come in order; `sign` is that of h at the left end.
         let mut stack = vec![(low, high)];
         while let Some((a, b)) = stack.pop() {
+            if b <= negative {
+                continue;
+            }
             let (centre, radius) = (0.5 * (a + b), 0.5 * (b - a));
             let (h, slope) = self.at(centre);
             let slack = self.rounding(centre, h);

@@ -173,8 +173,8 @@ impl Problem<'_> {
         let norm_error = disturbance * (steepest.sqrt() / (steepest + self.gamma));
         let moved = (1.0 - judged.exponent / 2.0).abs() * 2.0 * norm_error / judged.norm + judged.minimum.root_residual;
         let ridge_error = (moved / judged.minimum.firmness.abs()).min(1.0);
-        let sum_error = 2.0 * f64::EPSILON * reach * reach * n.sqrt() * judged.dual_size;
-        let rounded = f64::EPSILON * (judged.offset.abs() + judged.spread);
+        let sum_error = 4.0 * f64::EPSILON * reach * reach * n.sqrt() * judged.dual_size;
+        let rounded = 4.0 * f64::EPSILON * (judged.offset.abs() + judged.spread);
         let absolute = reach * (norm_error + judged.norm * ridge_error) + sum_error + rounded;
         let bound = absolute / judged.spread;
         if bound.is_finite() { bound } else { 1.0 }

@@ -83,9 +83,15 @@ fn zero_function(problem: &Problem<'_>, length: usize, target: &Target, y: &[f64
         train_mse: problem.mean_square(&errors),
         dof: Some(f64::from(problem.offset)),
         solve_residual: 0.0,
-        relative_error: f64::EPSILON,
+        relative_error: rounding_of_constant(offset, &errors),
         condition: 1.0,
     }
+}
+
+/// The error of a constant prediction, relative to the target's spread around it.
+fn rounding_of_constant(offset: f64, errors: &[Double]) -> f64 {
+    let spread = norm(&errors.iter().map(|e| e.value()).collect::<Vec<f64>>()) / (errors.len() as f64).sqrt();
+    if spread > 0.0 { 4.0 * f64::EPSILON * (1.0 + offset.abs() / spread) } else { f64::EPSILON }
 }
 
 /// The linear function of a primal spectrum.

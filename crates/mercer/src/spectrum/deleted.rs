@@ -149,6 +149,11 @@ impl<'a> DeletedRow<'a> {
         );
     }
 
+    /// The part of this row's target outside the basis; 0 where the row itself has no such part.
+    fn outside_value(&self, t: usize) -> f64 {
+        if self.outside == 0.0 { 0.0 } else { self.totals.targets[t].outside[self.row] }
+    }
+
     /// c for target `t`, in scaled coordinates, once `invert` has been called with this γ.
     fn residual(&self, t: usize, gamma: f64) -> f64 {
         let target = &self.totals.targets[t];
@@ -157,7 +162,7 @@ impl<'a> DeletedRow<'a> {
             let scaled = q[k] * inverse[k];
             [scaled * z[k], scaled * q[k]]
         });
-        let dual = dual + target.outside[self.row] / gamma;
+        let dual = dual + self.outside_value(t) / gamma;
         let diagonal = diagonal + self.outside / gamma;
         dual / diagonal
     }
@@ -214,10 +219,11 @@ impl Curve for DeletedRow<'_> {
                 [d[k] * u[k] * u[k], u[k] * u[k], q[k] * u[k] * inverse[k], q[k] * q[k] * inverse[k]]
             });
             // Row i's own entry of G⁻¹ã must vanish too: its multiple κ of G⁻¹eᵢ is taken out.
-            let null_row = (target.outside[self.row] - c * self.outside) / gamma;
+            let own_outside = self.outside_value(index);
+            let null_row = (own_outside - c * self.outside) / gamma;
             let kappa = (pull + null_row / gamma) / (diagonal + self.outside / gamma);
             let [cross] = sums(q.len(), |k| [d[k] * u[k] * (u[k] - kappa * q[k]) * inverse[k]]);
-            let null = target.outside_energy - 2.0 * c * target.outside[self.row] + c * c * self.outside;
+            let null = target.outside_energy - 2.0 * c * own_outside + c * c * self.outside;
             norm += n;
             shrunk += gamma * cross;
             train += gamma * gamma * squares + null.max(0.0);

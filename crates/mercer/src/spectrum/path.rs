@@ -1,6 +1,8 @@
 //! The ridge path as functions of one number: the squared norm N(μ), the training error R(μ) and the degrees
 //! of freedom, each a sum over the spectrum.
 
+use std::collections::HashMap;
+
 use crate::linalg::exponent_of;
 
 /// What the search for stationary points needs to know of a path at t = log μ.
@@ -31,6 +33,52 @@ pub(crate) trait Curve {
     /// Logs of an upper bound of the eigenvalues, and of a lower bound of those that carry energy (−∞ if none
     /// is known).
     fn log_spread(&self) -> (f64, f64);
+}
+
+/// A curve that remembers its values. Proofs that an interval has no root ask for the same points at every λ.
+pub(crate) struct Remembered<'a, C> {
+    curve: &'a mut C,
+    known: HashMap<u64, CurvePoint>,
+}
+
+impl<'a, C: Curve> Remembered<'a, C> {
+    pub fn new(curve: &'a mut C) -> Self {
+        Remembered { curve, known: HashMap::new() }
+    }
+
+    pub fn curve(&mut self) -> &mut C {
+        self.curve
+    }
+}
+
+impl<C: Curve> Curve for Remembered<'_, C> {
+    fn at(&mut self, t: f64) -> CurvePoint {
+        *self.known.entry(t.to_bits()).or_insert_with(|| self.curve.at(t))
+    }
+
+    fn weight_sum(&self) -> f64 {
+        self.curve.weight_sum()
+    }
+
+    fn log_unit(&self) -> f64 {
+        self.curve.log_unit()
+    }
+
+    fn zero_train(&self) -> f64 {
+        self.curve.zero_train()
+    }
+
+    fn log_energy(&self) -> f64 {
+        self.curve.log_energy()
+    }
+
+    fn log_tail(&self) -> f64 {
+        self.curve.log_tail()
+    }
+
+    fn log_spread(&self) -> (f64, f64) {
+        self.curve.log_spread()
+    }
 }
 
 /// The ridge path μ ↦ f_μ of one target (or of several that share μ).
