@@ -96,7 +96,7 @@ fn check_output(path: &str) -> anyhow::Result<()> {
     }
     let folder = place.parent().filter(|folder| !folder.as_os_str().is_empty());
     if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
-        anyhow::bail!("cannot save to {path}: there is no folder {}", folder.display());
+        anyhow::bail!("cannot write {path}: there is no folder {}", folder.display());
     }
     let mut start = [0; 8];
     let is_other = std::fs::File::open(place)

@@ -1,6 +1,6 @@
 //! Dense linear algebra: the only file that names the backend.
 //!
-//! Work is always cut for [`SHARES`] threads, however many there are, and combined in one order: the same
+//! Work is always cut for two threads, however many there are, and combined in one order: the same
 //! bits come out with 1, 2 or 8 threads.
 
 pub(crate) mod double;
@@ -240,9 +240,9 @@ fn check_eigen(a: &Matrix, values: &[f64], q: &Matrix) -> DecompositionCheck {
 }
 
 /// A b for a symmetric A of which the lower triangle is stored.
-fn multiply_lower(a: &Matrix, b: &Matrix) -> Matrix {
+pub(crate) fn multiply_lower(a: &Matrix, b: &Matrix) -> Matrix {
     let mut out = Matrix::zeros(a.rows, b.cols);
-    // Row tiles of A are independent; the part above the diagonal is read from the other triangle's column.
+    // One task per column of b; each entry of the triangle serves both its places.
     let columns: Vec<Vec<f64>> = (0..b.cols)
         .into_par_iter()
         .map(|t| {

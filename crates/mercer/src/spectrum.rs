@@ -443,16 +443,7 @@ impl Reflection {
     fn reduce(&self, a: Matrix) -> Matrix {
         let n = a.rows();
         let u = &self.u;
-        let mut au = vec![0.0; n];
-        for j in 0..n {
-            let column = a.col(j);
-            let mut own = column[j] * u[j];
-            for i in j + 1..n {
-                au[i] += column[i] * u[j];
-                own += column[i] * u[i];
-            }
-            au[j] += own;
-        }
+        let au = linalg::multiply_lower(&a, &Matrix::column_vector(u.clone())).into_vec();
         let uau: f64 = u.iter().zip(&au).map(|(a, b)| a * b).sum();
         let w: Vec<f64> = u.iter().zip(&au).map(|(u, au)| 2.0 * au - 2.0 * uau * u).collect();
         let mut data = a.into_vec();

@@ -1,0 +1,135 @@
+//! The other commands: generated data, lists, completions, manual, help, demo.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use mercer::kernel;
+
+use crate::lab::{Lab, error, text};
+
+#[test]
+fn generated_data_depend_on_the_seed_alone() {
+    let lab = Lab::new();
+    for name in ["friedman1", "friedman2", "friedman3", "sinc", "quadratic"] {
+        let generate = |seed: &str, threads: &str| {
+            lab.ok(&["generate", name, "--rows", "50", "--noise", "1", "--seed", seed, "--threads", threads]).stdout
+        };
+        let first = generate("1", "1");
+        assert_eq!(first, generate("1", "4"));
+        assert_ne!(first, generate("2", "1"));
+        assert_eq!(first, lab.ok(&["generate", name, "--rows", "50", "--noise", "1"]).stdout);
+        let text = String::from_utf8(first).unwrap();
+        assert_eq!(text.lines().count(), 51);
+        assert!(text.starts_with("x1,") && text.lines().next().unwrap().ends_with(",y"));
+    }
+}
+
+#[test]
+fn kernels_lists_every_kernel_and_parameter() {
+    let lab = Lab::new();
+    let page = text(&lab.ok(&["kernels"]));
+    let all = kernel::all();
+    assert!(all.len() >= 14);
+    for entry in all {
+        assert!(page.contains(entry.name) && page.contains(entry.formula), "{}", entry.name);
+        for parameter in entry.parameters {
+            assert!(page.contains(&format!("{} ({}): {}", parameter.name, parameter.default, parameter.about)));
+        }
+    }
+    assert!(page.contains("normalized-"));
+}
+
+#[test]
+fn completions_and_manual() {
+    let lab = Lab::new();
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = text(&lab.ok(&["completions", shell]));
+        for word in ["fit", "predict", "inspect", "generate", "demo", "kernels", "lambda", "exponent", "missing"] {
+            assert!(script.contains(word), "{shell}: {word}");
+        }
+        lab.file(&format!("c.{shell}"), &script);
+    }
+    let checked = lab.shell("bash -n c.bash");
+    assert!(checked.status.success(), "{}", error(&checked));
+    // What bash itself makes of it.
+    let completed = lab.shell(
+        "source c.bash; COMP_WORDS=(mercer fit --lam); COMP_CWORD=2; _mercer mercer --lam fit; echo ${COMPREPLY[@]}",
+    );
+    assert!(text(&completed).contains("--lambda"), "{} {}", text(&completed), error(&completed));
+
+    fs::create_dir(lab.path("man")).unwrap();
+    let listed = text(&lab.ok(&["man", "man"]));
+    let commands = ["fit", "predict", "inspect", "generate", "demo", "kernels", "completions", "man"];
+    for name in commands.iter().map(|name| format!("mercer-{name}.1")).chain(["mercer.1".to_owned()]) {
+        let page = String::from_utf8(lab.bytes(&format!("man/{name}"))).unwrap();
+        assert!(page.contains(".TH") && page.contains(".SH NAME") && page.contains("mercer"), "{name}");
+        assert!(listed.contains(&name), "{listed}");
+    }
+    assert!(String::from_utf8(lab.bytes("man/mercer-fit.1")).unwrap().contains("lambda"));
+    assert_eq!(fs::read_dir(lab.path("man")).unwrap().count(), commands.len() + 1);
+}
+
+#[test]
+fn the_help_of_every_command_mentions_its_options() {
+    let lab = Lab::new();
+    let common = ["--threads", "--seed", "--quiet", "--verbose", "--help"];
+    let reading = ["--format", "--separator", "--decimal", "--no-header"];
+    let fit = [
+        "--target",
+        "--features",
+        "--drop",
+        "--weight",
+        "--categorical",
+        "--kernel",
+        "--exponent",
+        "--lambda",
+        "--no-offset",
+        "--scale",
+        "--text",
+        "--shared-ridge",
+        "--missing",
+        "--output",
+        "--json",
+        "--no-diagnostics",
+        "--memory",
+    ];
+    let predict = ["--output", "--name", "--json"];
+    let expected: [(&str, Vec<&str>); 8] = [
+        ("fit", [&fit[..], &reading].concat()),
+        ("predict", [&predict[..], &reading].concat()),
+        ("inspect", vec!["--json"]),
+        ("generate", vec!["--rows", "--noise", "--output", "friedman1", "sinc"]),
+        ("demo", vec![]),
+        ("kernels", vec![]),
+        ("completions", vec!["bash", "zsh", "fish"]),
+        ("man", vec!["FOLDER"]),
+    ];
+    let top = text(&lab.ok(&["--help"]));
+    for (command, options) in &expected {
+        assert!(top.contains(command), "{command} is not in the help");
+        for flag in ["--help", "-h"] {
+            let page = text(&lab.ok(&[command, flag]));
+            for option in options.iter().chain(&common) {
+                assert!(page.contains(option), "mercer {command} {flag} does not mention {option}");
+            }
+        }
+        let page = text(&lab.ok(&["help", command]));
+        assert!(page.contains("Usage:"), "{command}");
+        assert!(text(&lab.ok(&[command, "--version"])).contains(env!("CARGO_PKG_VERSION")));
+    }
+    assert!(text(&lab.ok(&["--version"])).starts_with("mercer "));
+}
+
+#[test]
+fn the_demo_is_quick() {
+    let lab = Lab::new();
+    let started = Instant::now();
+    let output = lab.ok(&["demo"]);
+    assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
+    let page = text(&output);
+    for part in ["friedman1", "leave-one-out RMSE", "global minimum", "mercer fit TABLE.csv"] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    assert!(output.stderr.is_empty());
+    assert_eq!(fs::read_dir(lab.folder.path()).unwrap().count(), 0, "the demo leaves nothing behind");
+}

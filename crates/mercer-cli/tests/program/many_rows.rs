@@ -1,0 +1,53 @@
+//! Many rows (C3).
+
+use std::time::{Duration, Instant};
+
+use crate::lab::{Lab, error, line, number};
+
+#[test]
+fn two_hundred_thousand_rows() {
+    let lab = Lab::new();
+    lab.ok(&["generate", "friedman2", "--rows", "200000", "--noise", "1", "--output", "t.csv"]);
+    for (arguments, needed) in [
+        (&["--memory", "2G"][..], "TB"),
+        (&["--memory", "2G", "--lambda", "0.1"], "320 GB"),
+        (&["--memory", "2G", "--lambda", "0.1", "--exponent", "1.5"], "TB"),
+        (&["--memory", "2G", "--kernel", "additive-spline"], "TB"),
+        // With whatever memory this machine has.
+        (&[], "TB"),
+        (&["--lambda", "0.1"], "320 GB"),
+    ] {
+        let all = line(&[&["fit", "t.csv", "--target", "y", "--output", "m.mercer"], arguments]);
+        let started = Instant::now();
+        let output = lab.command(&all).output().unwrap();
+        let elapsed = started.elapsed();
+        let message = error(&output);
+        assert_eq!(output.status.code(), Some(1), "{message}");
+        assert!(message.contains("200000 rows need") && message.contains(needed), "{message}");
+        assert!(message.contains("may be used") && message.contains("--kernel linear"), "{message}");
+        assert!(message.contains("rows would fit"), "{message}");
+        assert!(elapsed < Duration::from_secs(1), "{arguments:?} took {elapsed:?}");
+        assert!(output.stdout.is_empty() && !lab.path("m.mercer").exists());
+    }
+    let report = lab.json(&[
+        "fit", "t.csv", "--target", "y", "--kernel", "linear", "--memory", "2G", "--json", "--output", "m.mercer",
+    ]);
+    assert_eq!(report["n"], 200_000);
+    assert!(number(&report, "train_r2") > 0.8, "{report}");
+    lab.ok(&["predict", "m.mercer", "t.csv", "--output", "p.csv", "-q"]);
+    assert_eq!(lab.column("p.csv", "prediction").len(), 200_000);
+    let report = lab.json(&[
+        "fit",
+        "t.csv",
+        "--target",
+        "y",
+        "--kernel",
+        "linear",
+        "--lambda",
+        "0.1",
+        "--exponent",
+        "1.5",
+        "--json",
+    ]);
+    assert_eq!(report["certificate"]["holds"], true);
+}
