@@ -12,6 +12,9 @@ use crate::simd::vectorize;
 /// How far, in logarithms, γ may go from the largest eigenvalue: 80 powers of ten.
 const LOG_RANGE: f64 = 184.0;
 
+/// The same for a row whose part in the null directions is in doubt: 1e-11 of the largest eigenvalue.
+const LOG_MIXED: f64 = 25.3;
+
 /// Sums over all rows that every deletion uses, one entry per target.
 pub(crate) struct Totals {
     targets: Vec<TargetTotals>,
@@ -68,6 +71,8 @@ pub(crate) struct DeletedRow<'a> {
     /// ‖P eᵢ‖², what the offset leaves of row i.
     own: f64,
     totals: &'a Totals,
+    /// The logarithm of the lowest γ at which this row's path can be told from rounding.
+    log_floor: f64,
     /// 1/(d + γ), kept between the passes of one evaluation.
     inverse: Vec<f64>,
     /// z̃/(d + γ).
@@ -87,7 +92,14 @@ impl<'a> DeletedRow<'a> {
         totals: &'a Totals,
     ) -> Self {
         let weight_left = weight_sum - weight;
+        let largest = eigenvalues.first().copied().unwrap_or(0.0).max(f64::MIN_POSITIVE);
+        // A small part in directions without eigenvalue may be nothing but their mixing with those of tiny ones;
+        // divided by a γ below rounding it would outweigh all else.
+        let visible = eigenvalues.iter().take_while(|d| **d > 0.0).count();
+        let null: f64 = basis_row[visible..].iter().map(|q| q * q).sum();
+        let reach = if null > 0.0 && null < 1e-4 { LOG_MIXED } else { LOG_RANGE };
         DeletedRow {
+            log_floor: libm::log(largest) - reach,
             row,
             eigenvalues,
             basis_row,
@@ -129,8 +141,7 @@ impl<'a> DeletedRow<'a> {
     /// eigenvalue nothing changes any more.
     fn gamma(&self, t: f64) -> f64 {
         let largest = self.largest();
-        let log =
-            (t + libm::log(self.weight_left)).clamp(libm::log(largest) - LOG_RANGE, libm::log(largest) + LOG_RANGE);
+        let log = (t + libm::log(self.weight_left)).clamp(self.log_floor, libm::log(largest) + LOG_RANGE);
         libm::exp(log)
     }
 
@@ -288,7 +299,7 @@ impl Curve for DeletedRow<'_> {
         // Eigenvalues interlace: the largest bounds them from above, but a zero of the whole may become
         // anything small without the row. Below the floor of γ they cannot be told from 0.
         let log_largest = libm::log(self.largest());
-        (log_largest, log_largest - LOG_RANGE)
+        (log_largest, self.log_floor)
     }
 }
 
