@@ -375,9 +375,9 @@ impl Cholesky {
         Some(Cholesky { factor: a })
     }
 
-    /// The storage, to be used again.
-    pub fn into_storage(self) -> Matrix {
-        self.factor
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.factor.rows
     }
 
     /// A⁻¹ b, in the place of b.

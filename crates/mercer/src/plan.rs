@@ -11,7 +11,7 @@ pub enum Method {
     Spectral,
     /// Singular values of the features: linear kernels with fewer features than rows.
     Primal,
-    /// Cholesky factors of the Gram matrix at the two ridges that one given λ needs.
+    /// A Cholesky factor of the Gram matrix at the one ridge that a given λ needs.
     Cholesky,
 }
 

@@ -22,11 +22,6 @@ pub(crate) fn gram_lower(kernel: &dyn Kernel, points: &Points) -> Matrix {
     fill(kernel, points, |j| j)
 }
 
-/// The lower triangle once more, into storage that is there already.
-pub(crate) fn refill_lower(kernel: &dyn Kernel, points: &Points, gram: &mut Matrix) {
-    fill_into(kernel, points, gram, |j| j);
-}
-
 fn fill(kernel: &dyn Kernel, points: &Points, first: impl Fn(usize) -> usize + Sync) -> Matrix {
     let mut gram = Matrix::zeros(points.rows(), points.rows());
     fill_into(kernel, points, &mut gram, first);

@@ -251,14 +251,18 @@ fn cholesky_and_spectrum_agree() {
         let target = spectrum.target(&y).unwrap();
         let path = spectrum.path(&[&target]);
         let summary = fitted.summary();
-        close(summary.dof.unwrap(), path.dof(1e-4), 1e-10, "degrees of freedom");
+        // Their part of order 1/n is estimated.
+        close(summary.dof.unwrap(), path.dof(1e-4), 3e-6, "degrees of freedom");
         close(summary.norm, path.norm(1e-4), 1e-10, "norm");
         close(summary.train_rmse.powi(2), path.train_mse(1e-4), 1e-10, "error");
         let residuals = leave_one_out(&spectrum, &[&target], 2.0, &[1e-4_f64.ln()]).unwrap();
         let got = &fitted.leave_one_out[0].as_ref().unwrap().residuals;
         got.iter().zip(&residuals[0][0]).for_each(|(a, b)| close(*a, *b, 1e-9, "leave-one-out"));
         let quick = fit.without_diagnostics().fit(&x, &y).unwrap();
-        assert_eq!(quick.model.coefficients(0), fitted.model.coefficients(0));
+        let size = fitted.model.coefficients(0).iter().fold(0.0, |max: f64, a| max.max(a.abs()));
+        for (a, b) in quick.model.coefficients(0).iter().zip(fitted.model.coefficients(0)) {
+            assert!((a - b).abs() <= 1e-11 * size, "{a} and {b} by two factorisations");
+        }
         assert!(quick.summary().loo_rmse.is_none());
     }
 }
