@@ -1,60 +1,198 @@
-//! What a model is chosen by. Leave-one-out is exact for every exponent: nothing is refitted, and nothing is
-//! approximated either, since each deleted row finds its own effective ridge.
+//! What a model is chosen by: one axis, read off one decomposition.
+//!
+//! | chapter | criteria |
+//! |---|---|
+//! | [`held_out`] | `loo` and `kfold`: exact for every exponent, since each deletion finds its own effective ridge |
+//! | [`formula`] | `gcv`, `fpe`, `aic`, … , `dee`: functions of the training error and the degrees of freedom |
+//! | [`metric`] | `tri`, `adj`: distances between the fits themselves, on rows without target |
+//! | [`folds`] | which rows are held out together |
 
-use crate::solver::power;
-use crate::spectrum::{Remembered, Spectrum, Target};
+pub mod folds;
+pub mod formula;
+pub mod held_out;
+pub mod metric;
 
-/// Leave-one-out residuals yᵢ − f₋ᵢ(xᵢ) − b₋ᵢ and their weighted mean square.
+pub use folds::Folds;
+pub use held_out::{LeaveOneOut, k_fold, leave_one_out};
+
+use crate::error::{Error, Result};
+use crate::table::{self, Arguments, Entry, Parameter, Reader, Value};
+use formula::Formula;
+use metric::MetricRule;
+
+/// What a model is chosen by; smaller is better.
 #[derive(Debug, Clone, PartialEq)]
-pub struct LeaveOneOut {
-    /// One per training row.
-    pub residuals: Vec<f64>,
-    /// (1/W) Σ w e².
-    pub mse: f64,
+pub enum Criterion {
+    /// Exact leave-one-out mean square.
+    LeaveOneOut,
+    /// Exact mean square over held-out folds.
+    KFold(FoldRule),
+    /// A function of training error and degrees of freedom.
+    Formula(Formula),
+    /// A rule on distances between fits.
+    Metric(MetricRule),
 }
 
-impl LeaveOneOut {
-    pub(crate) fn new(residuals: Vec<f64>, weights: Option<&[f64]>) -> Self {
-        let root = |i: usize| weights.map_or(1.0, |w| w[i].sqrt());
-        let scaled: Vec<f64> = residuals.iter().enumerate().map(|(i, e)| root(i) * e).collect();
-        let total = weights.map_or(residuals.len() as f64, |w| w.iter().sum());
-        let size = crate::solver::refine::norm(&scaled) / total.sqrt();
-        LeaveOneOut { mse: size * size, residuals }
-    }
-
-    /// The root of the mean square.
-    pub fn rmse(&self) -> f64 {
-        self.mse.sqrt()
-    }
+/// How folds are drawn.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct FoldRule {
+    /// Number of folds; all groups, each a fold, when it is 0 and there are groups.
+    pub folds: usize,
+    /// How often they are drawn anew.
+    pub repeats: usize,
+    /// Whether folds are blocks of consecutive rows.
+    pub in_order: bool,
 }
 
-/// Leave-one-out residuals of the m-power problem, for each of several λ (best in rising order: each row's
-/// ridge is then a good guess for its next one) and each of the targets, which share one effective ridge.
-/// `None` with a single row and an offset: nothing would be left to learn from.
-///
-/// Result: `[λ][target][row]`.
-pub fn leave_one_out(
-    spectrum: &Spectrum,
-    targets: &[&Target],
-    exponent: f64,
-    log_lambdas: &[f64],
-) -> Option<Vec<Vec<Vec<f64>>>> {
-    let rows = spectrum.for_each_deleted_row(targets, |mut row| {
-        if !row.has_others() {
-            return vec![row.residuals(None); log_lambdas.len()];
+const ENTRIES: &[Entry<Criterion>] = &[
+    Entry {
+        name: "loo",
+        formula: "mean square of the exact leave-one-out residuals, every deletion at its own effective ridge",
+        parameters: &[],
+        build: |_| Ok(Criterion::LeaveOneOut),
+    },
+    Entry {
+        name: "kfold",
+        formula: "mean square of the exact held-out residuals; no fold is refitted",
+        parameters: &[
+            Parameter { name: "folds", default: "10", about: "at least 2; kfold:5 is kfold(folds=5)" },
+            Parameter { name: "repeats", default: "1", about: "how often the folds are drawn" },
+            Parameter { name: "order", default: "random", about: "random, or time: blocks of consecutive rows" },
+        ],
+        build: build_k_fold,
+    },
+    formula_entry("gcv", "R/(1−p)²", |_| Ok(Criterion::Formula(Formula::Gcv))),
+    formula_entry("fpe", "R(1+p)/(1−p)", |_| Ok(Criterion::Formula(Formula::Fpe))),
+    formula_entry("aic", "n ln R + 2 tr H", |_| Ok(Criterion::Formula(Formula::Aic))),
+    formula_entry("aicc", "aic + 2 tr H (tr H + 1)/(n − tr H − 1)", |_| Ok(Criterion::Formula(Formula::Aicc))),
+    formula_entry("bic", "n ln R + ln n · tr H", |_| Ok(Criterion::Formula(Formula::Bic))),
+    formula_entry("schwarz", "R(1 + (ln n/2)·p/(1−p))", |_| Ok(Criterion::Formula(Formula::Schwarz))),
+    formula_entry("shibata", "R(1+2p)", |_| Ok(Criterion::Formula(Formula::Shibata))),
+    formula_entry("vapnik", "R/[1 − √(p − p ln p + ln n/(2n))]₊", |_| Ok(Criterion::Formula(Formula::Vapnik))),
+    formula_entry("mallows", "R + 2σ²p, σ² = R/(1−p) where gcv is least", |_| {
+        Ok(Criterion::Formula(Formula::Mallows))
+    }),
+    formula_entry("likelihood", "n ln(yᵀG⁻¹y/n) + ln det G, G = K + γI: the Gaussian process's evidence", |_| {
+        Ok(Criterion::Formula(Formula::Likelihood))
+    }),
+    formula_entry("reml", "the same on the directions that the offset leaves: restricted likelihood", |_| {
+        Ok(Criterion::Formula(Formula::Restricted))
+    }),
+    formula_entry("dee", "R(1 + tr SᵀS/u)/(tr (I−H)²/n), S the fit on the rows without target (or the training rows)", |_| {
+        Ok(Criterion::Formula(Formula::Dee))
+    }),
+    formula_entry("tri", "the least regularised fit that keeps the triangle inequality with all simpler ones", |_| {
+        Ok(Criterion::Metric(MetricRule::Triangle))
+    }),
+    formula_entry("adj", "training error times the largest ratio of distances on rows without and with target", |_| {
+        Ok(Criterion::Metric(MetricRule::Adjusted))
+    }),
+];
+
+const fn formula_entry(
+    name: &'static str,
+    formula: &'static str,
+    build: fn(&Arguments) -> Result<Criterion>,
+) -> Entry<Criterion> {
+    Entry { name, formula, parameters: &[], build }
+}
+
+fn build_k_fold(arguments: &Arguments) -> Result<Criterion> {
+    let whole = |x: f64| x.fract() == 0.0 && x < 1e6;
+    let folds = arguments.number("folds", 10.0, "a whole number of at least 2", |x| x >= 2.0)?;
+    let repeats = arguments.number("repeats", 1.0, "a whole number from 1 to 1000", |x| (1.0..=1000.0).contains(&x))?;
+    for (name, value) in [("folds", folds), ("repeats", repeats)] {
+        if !whole(value) {
+            return Err(arguments.refuse(name, "a whole number", &Value::Number(value)));
         }
-        let mut guess = None;
-        let mut remembered = Remembered::new(&mut row);
-        log_lambdas
-            .iter()
-            .map(|log_lambda| {
-                let minimum = power::minimise(&mut remembered, exponent, *log_lambda, guess);
-                guess = minimum.log_ridge;
-                remembered.curve().residuals(minimum.log_ridge)
-            })
-            .collect::<Vec<Vec<f64>>>()
-    })?;
-    let by_lambda = (0..log_lambdas.len())
-        .map(|l| (0..targets.len()).map(|t| rows.iter().map(|row| row[l][t]).collect()).collect());
-    Some(by_lambda.collect())
+    }
+    let in_order = match arguments.get("order") {
+        None => false,
+        Some(Value::Word(word)) if word == "random" => false,
+        Some(Value::Word(word)) if word == "time" => true,
+        Some(other) => return Err(arguments.refuse("order", "random or time", other)),
+    };
+    Ok(Criterion::KFold(FoldRule { folds: folds as usize, repeats: repeats as usize, in_order }))
+}
+
+/// All criteria, in the order in which they are listed to a person.
+pub fn all() -> Vec<&'static Entry<Criterion>> {
+    ENTRIES.iter().collect()
+}
+
+impl Criterion {
+    /// Reads a spec: `loo`, `kfold:5`, `kfold(folds=10,repeats=3)`, `gcv`, ….
+    pub fn parse(spec: &str) -> Result<Self> {
+        let trimmed = spec.trim();
+        // People write the number of folds after a colon.
+        if let Some(folds) = trimmed.strip_prefix("kfold:") {
+            return Criterion::parse(&format!("kfold(folds={folds})"));
+        }
+        let trimmed = match trimmed {
+            "sc" => "schwarz",
+            "sms" => "shibata",
+            "vm" => "vapnik",
+            other => other,
+        };
+        let mut reader = Reader::new(trimmed);
+        let (name, values) = reader.member()?;
+        reader.expect_end()?;
+        table::build("criterion", &all(), &name, values)
+    }
+
+    /// The spec that [`parse`](Self::parse) reads back as this criterion.
+    pub fn spec(&self) -> String {
+        match self {
+            Criterion::LeaveOneOut => "loo".into(),
+            Criterion::KFold(rule) => {
+                let order = if rule.in_order { ",order=time" } else { "" };
+                format!("kfold(folds={},repeats={}{order})", rule.folds, rule.repeats)
+            }
+            Criterion::Formula(formula) => formula.name().into(),
+            Criterion::Metric(rule) => rule.name().into(),
+        }
+    }
+
+    /// Whether the value is a mean squared error, so that its root is in the target's units.
+    pub fn is_squared_error(&self) -> bool {
+        match self {
+            Criterion::LeaveOneOut | Criterion::KFold(_) => true,
+            Criterion::Formula(formula) => formula.is_squared_error(),
+            Criterion::Metric(_) => true,
+        }
+    }
+
+    /// Whether rows without target are needed.
+    pub fn needs_unlabelled(&self) -> bool {
+        matches!(self, Criterion::Metric(_))
+    }
+
+    /// Refuses what the number of rows does not allow.
+    pub fn check(&self, rows: usize) -> Result<()> {
+        match self {
+            Criterion::KFold(rule) if rule.folds > rows => {
+                Err(Error::argument("the number of folds", format!("at most the number of rows, {rows}"), rule.folds))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn specs_are_read_back_and_unknown_names_are_answered_with_the_known_ones() {
+        for entry in all() {
+            let criterion = Criterion::parse(entry.name).unwrap();
+            assert_eq!(Criterion::parse(&criterion.spec()).unwrap(), criterion);
+        }
+        let folds = Criterion::parse("kfold(folds=5, repeats=3, order=time)").unwrap();
+        assert_eq!(folds, Criterion::KFold(FoldRule { folds: 5, repeats: 3, in_order: true }));
+        assert_eq!(Criterion::parse("kfold:7").unwrap().spec(), "kfold(folds=7,repeats=1)");
+        assert!(Criterion::parse("lou").unwrap_err().to_string().contains("did you mean loo"));
+        assert!(Criterion::parse("kfold:1").is_err() && Criterion::parse("kfold:2.5").is_err());
+        assert!(Criterion::parse("kfold(order=zigzag)").is_err());
+    }
 }

@@ -1,21 +1,19 @@
-//! The front door: a kernel, an exponent and a λ (given, or chosen by leave-one-out) make a model.
+//! The front door: a kernel, an exponent and a λ (each given, or chosen by a criterion) make a model.
+
+mod run;
 
 use std::sync::Arc;
 
-use crate::certificate::Certificate;
-use crate::criterion::{LeaveOneOut, leave_one_out};
+use crate::criterion::{Criterion, LeaveOneOut};
 use crate::data::{Design, Encoding, Frame, Missing, Roles, Scale, TextAs};
 use crate::error::{Error, Result};
-use crate::kernel::combine::Combined;
-use crate::kernel::special::Equality;
 use crate::kernel::{Kernel, SharedKernel};
-use crate::linalg::{DecompositionCheck, Matrix};
-use crate::model::{Expansion, Model, Summary};
-use crate::plan::{self, Method, Plan, Shape};
-use crate::select::choose_lambda;
-use crate::solver::{Solution, cholesky, spectral};
-use crate::space;
-use crate::spectrum::{Spectrum, Target};
+use crate::linalg::Matrix;
+use crate::model::{Model, Summary};
+use crate::plan::{self, Plan, Shape};
+use crate::select::Surface;
+use crate::solver::Solution;
+use crate::spectrum::Spectrum;
 
 /// Told the name of each stage of a long fit; answers whether to go on.
 pub type Observer = Arc<dyn Fn(&'static str) -> bool + Send + Sync>;
@@ -35,9 +33,14 @@ pub type Observer = Arc<dyn Fn(&'static str) -> bool + Send + Sync>;
 /// ```
 #[derive(Clone)]
 pub struct Fit {
-    kernel: SharedKernel,
-    exponent: f64,
-    lambda: Option<f64>,
+    kernels: Vec<SharedKernel>,
+    exponents: Vec<f64>,
+    lambdas: Option<Vec<f64>>,
+    criterion: Criterion,
+    refine: bool,
+    one_standard_error: bool,
+    unlabelled: Option<Frame>,
+    seed: u64,
     offset: bool,
     scale: Option<Scale>,
     missing: Missing,
@@ -50,7 +53,8 @@ pub struct Fit {
 
 impl std::fmt::Debug for Fit {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Fit({}, exponent {}, lambda {:?})", self.kernel.spec(), self.exponent, self.lambda)
+        let kernels: Vec<String> = self.kernels.iter().map(|kernel| kernel.spec()).collect();
+        write!(f, "Fit({}, exponents {:?}, lambdas {:?})", kernels.join(" | "), self.exponents, self.lambdas)
     }
 }
 
@@ -69,6 +73,22 @@ pub struct Fitted {
     pub plan: Plan,
     /// The rows that were used: targets and weights.
     pub design: Design,
+    /// What was tried, in the order in which it was: kernels with the criterion over exponents and λ. Empty when
+    /// nothing was to be chosen.
+    pub tried: Vec<Tried>,
+}
+
+/// One kernel that was tried.
+#[derive(Debug, Clone)]
+pub struct Tried {
+    /// The kernel, with its numbers.
+    pub kernel: SharedKernel,
+    /// The criterion, one surface per target (one in all if they share their ridge).
+    pub surfaces: Vec<Surface>,
+    /// The sum of the best scores.
+    pub score: f64,
+    /// Whether it became the model.
+    pub is_chosen: bool,
 }
 
 impl Fitted {
@@ -89,9 +109,14 @@ impl Fit {
     /// [`kernel::parse`](crate::kernel::parse).
     pub fn with_shared(kernel: SharedKernel) -> Self {
         Fit {
-            kernel,
-            exponent: 2.0,
-            lambda: None,
+            kernels: vec![kernel],
+            exponents: vec![2.0],
+            lambdas: None,
+            criterion: Criterion::LeaveOneOut,
+            refine: true,
+            one_standard_error: false,
+            unlabelled: None,
+            seed: 1,
             offset: true,
             scale: None,
             missing: Missing::Error,
@@ -105,12 +130,53 @@ impl Fit {
 
     /// m in λ‖f‖ᵐ, above 0 (from 0.001 to 1000).
     pub fn exponent(self, exponent: f64) -> Self {
-        Fit { exponent, ..self }
+        self.exponents(&[exponent])
     }
 
-    /// λ, above 0. Without it, λ minimises the leave-one-out error.
+    /// Exponents to choose from, rising.
+    pub fn exponents(self, exponents: &[f64]) -> Self {
+        Fit { exponents: exponents.to_vec(), ..self }
+    }
+
+    /// λ, above 0. Without it, λ minimises the criterion.
     pub fn lambda(self, lambda: f64) -> Self {
-        Fit { lambda: Some(lambda), ..self }
+        self.lambdas(&[lambda])
+    }
+
+    /// λ to choose from, rising (and between them, unless [`on_grid`](Self::on_grid)).
+    pub fn lambdas(self, lambdas: &[f64]) -> Self {
+        Fit { lambdas: Some(lambdas.to_vec()), ..self }
+    }
+
+    /// Kernels to choose from. All must read the table alike: splines cannot be mixed with others unless the
+    /// scaling is given.
+    pub fn kernels(self, kernels: Vec<SharedKernel>) -> Self {
+        Fit { kernels, ..self }
+    }
+
+    /// What λ, exponent and kernel are chosen by; exact leave-one-out if nothing else is said.
+    pub fn criterion(self, criterion: Criterion) -> Self {
+        Fit { criterion, ..self }
+    }
+
+    /// Chooses among the given exponents and λ only, not between them.
+    pub fn on_grid(self) -> Self {
+        Fit { refine: false, ..self }
+    }
+
+    /// Takes the largest λ whose criterion is within one standard error of the best.
+    pub fn one_standard_error(self) -> Self {
+        Fit { one_standard_error: true, ..self }
+    }
+
+    /// Rows without target, for the criteria `dee`, `tri` and `adj`.
+    pub fn unlabelled(self, frame: Frame) -> Self {
+        Fit { unlabelled: Some(frame), ..self }
+    }
+
+    /// The seed with which folds are drawn.
+    pub fn seed(self, seed: u64) -> Self {
+        Fit { seed, ..self }
     }
 
     /// Without the offset b.
@@ -174,24 +240,45 @@ impl Fit {
     }
 
     /// The choices that reading a table needs.
-    fn encoding(&self) -> Encoding {
-        let nonnegative = self.kernel.needs_nonnegative();
+    pub(crate) fn encoding(&self) -> Encoding {
+        let any = |holds: fn(&SharedKernel) -> bool| self.kernels.iter().any(holds);
+        let nonnegative = any(|kernel| kernel.needs_nonnegative());
         let default = if nonnegative { Scale::Unit } else { Scale::None };
-        let text_as = if self.kernel.uses_codes() { TextAs::Equality } else { self.text_as };
-        let scale = if self.kernel.is_precomputed() { Scale::None } else { self.scale.unwrap_or(default) };
+        let text_as = if any(|kernel| kernel.uses_codes()) { TextAs::Equality } else { self.text_as };
+        let is_precomputed = any(|kernel| kernel.is_precomputed());
+        let scale = if is_precomputed { Scale::None } else { self.scale.unwrap_or(default) };
         Encoding { scale, missing: self.missing, text_as, nonnegative }
     }
 
     fn check_settings(&self) -> Result<()> {
-        if !(1e-3..=1000.0).contains(&self.exponent) {
-            return Err(Error::argument("exponent", "above 0 (from 0.001 to 1000)", self.exponent));
+        if self.kernels.is_empty() || self.exponents.is_empty() || self.lambdas.as_ref().is_some_and(Vec::is_empty) {
+            return Err(Error::Empty("there must be at least one kernel, one exponent and one λ to choose from".into()));
         }
-        match self.lambda {
-            // Below and above, λ n or its inverse leaves the range of f64.
-            Some(lambda) if !(1e-290..=1e290).contains(&lambda) => {
-                Err(Error::argument("lambda", "above 0 (from 1e-290 to 1e290)", lambda))
+        if let Some(exponent) = self.exponents.iter().find(|m| !(1e-3..=1000.0).contains(*m)) {
+            return Err(Error::argument("exponent", "above 0 (from 0.001 to 1000)", exponent));
+        }
+        let lambdas = self.lambdas.as_deref().unwrap_or(&[]);
+        // Below and above, λ n or its inverse leaves the range of f64.
+        if let Some(lambda) = lambdas.iter().find(|lambda| !(1e-290..=1e290).contains(*lambda)) {
+            return Err(Error::argument("lambda", "above 0 (from 1e-290 to 1e290)", lambda));
+        }
+        for (what, values) in [("exponents", &self.exponents[..]), ("lambdas", lambdas)] {
+            if let Some(pair) = values.windows(2).find(|pair| pair[0] >= pair[1]) {
+                return Err(Error::argument(what, "in rising order", format!("{} before {}", pair[0], pair[1])));
             }
-            _ => Ok(()),
+        }
+        if self.criterion.needs_unlabelled() && self.unlabelled.is_none() {
+            let got = format!("the criterion {} without any", self.criterion.spec());
+            return Err(Error::argument("rows without target", "given for this criterion", got));
+        }
+        Ok(())
+    }
+
+    /// λ and the exponent, when there is nothing to choose.
+    fn fixed(&self) -> Option<(f64, f64)> {
+        match (&self.exponents[..], self.lambdas.as_deref(), self.kernels.len()) {
+            ([exponent], Some([lambda]), 1) => Some((*exponent, *lambda)),
+            _ => None,
         }
     }
 
@@ -201,216 +288,12 @@ impl Fit {
             rows,
             features,
             targets,
-            is_linear: self.kernel.linear_scale().is_some(),
+            is_linear: self.kernels.iter().all(|kernel| kernel.linear_scale().is_some()),
             is_weighted,
-            fixed_exponent: self.lambda.map(|_| self.exponent),
+            fixed_exponent: self.fixed().map(|(exponent, _)| exponent),
         };
         let plan = plan::plan(&shape);
         plan.check(&shape, self.memory.unwrap_or_else(plan::available_memory))?;
         Ok(plan)
     }
-
-    fn fit_design(&self, design: Design) -> Result<Fitted> {
-        let points = &design.points;
-        let mut plan =
-            self.check_memory(design.rows(), points.features(), design.y.cols(), design.weights.is_some())?;
-        let kernel = self.kernel_for(&design)?;
-        if kernel.linear_scale().is_none() && plan.method == Method::Primal {
-            // A text column kept as a code turned a linear kernel into a product.
-            let shape = Shape { is_linear: false, ..self.shape_of(&design) };
-            plan = plan::plan(&shape);
-            plan.check(&shape, self.memory.unwrap_or_else(plan::available_memory))?;
-        }
-        let weights = design.weights.as_deref();
-        let stage = |name: &'static str| match &self.observer {
-            Some(observer) if !observer(name) => Err(Error::Interrupted),
-            _ => Ok(()),
-        };
-        let found = match (plan.method, self.lambda) {
-            (Method::Cholesky, Some(lambda)) => {
-                let solved =
-                    cholesky::solve(&*kernel, points, &design.y, lambda, self.offset, self.diagnostics, &stage)?;
-                let residuals = match solved.residuals {
-                    Some(all) => all.into_iter().map(|e| Some(LeaveOneOut::new(e, None))).collect(),
-                    None => vec![None; design.y.cols()],
-                };
-                Found { lambdas: vec![lambda; design.y.cols()], solutions: solved.solutions, residuals, spectrum: None }
-            }
-            (method, _) => {
-                stage("Gram matrix")?;
-                let spectrum = match kernel.linear_scale() {
-                    Some(scale) if method == Method::Primal => {
-                        stage("decomposing")?;
-                        Spectrum::from_linear(&points.to_matrix(), scale, weights, self.offset)?
-                    }
-                    _ => {
-                        let gram = space::gram_lower(&*kernel, points);
-                        stage("decomposing")?;
-                        Spectrum::from_gram(gram, weights, self.offset)?
-                    }
-                };
-                self.solve_on(&spectrum, &*kernel, &design, &stage)?.with_spectrum(spectrum)
-            }
-        };
-        if found.solutions.len() != design.y.cols() {
-            return Err(Error::Decomposition("the solution is not finite".into()));
-        }
-        self.assemble(design, kernel, plan, found)
-    }
-
-    fn shape_of(&self, design: &Design) -> Shape {
-        Shape {
-            rows: design.rows(),
-            features: design.points.features(),
-            targets: design.y.cols(),
-            is_linear: self.kernel.linear_scale().is_some(),
-            is_weighted: design.weights.is_some(),
-            fixed_exponent: self.lambda.map(|_| self.exponent),
-        }
-    }
-
-    /// The kernel with its numbers; text kept as codes is compared by `equality`.
-    fn kernel_for(&self, design: &Design) -> Result<SharedKernel> {
-        let (points, weights) = (&design.points, design.weights.as_deref());
-        let kernel = if points.code_columns() > 0 && !self.kernel.uses_codes() {
-            let equality: SharedKernel = Arc::new(Equality::new(0.5));
-            Arc::new(Combined::product(vec![self.kernel.clone(), equality]))
-        } else {
-            self.kernel.clone()
-        };
-        kernel.fitted_to(points, weights)
-    }
-
-    /// λ, solutions and leave-one-out of every target, from one decomposition.
-    fn solve_on(
-        &self,
-        spectrum: &Spectrum,
-        kernel: &dyn Kernel,
-        design: &Design,
-        stage: &dyn Fn(&'static str) -> Result<()>,
-    ) -> Result<Found> {
-        let count = design.y.cols();
-        let targets: Vec<Target> = (0..count).map(|t| spectrum.target(design.y.col(t))).collect::<Result<_>>()?;
-        let groups: Vec<Vec<usize>> =
-            if self.shared_ridge { vec![(0..count).collect()] } else { (0..count).map(|t| vec![t]).collect() };
-        let mut found = Found::default();
-        for group in groups {
-            let members: Vec<&Target> = group.iter().map(|t| &targets[*t]).collect();
-            stage("leave-one-out")?;
-            let (lambda, residuals) = self.lambda_and_residuals(spectrum, &members, design.weights.as_deref());
-            stage("solving")?;
-            let pairs: Vec<(&Target, &[f64])> = group.iter().map(|t| (&targets[*t], design.y.col(*t))).collect();
-            let solutions = spectral::solve(spectrum, kernel, &design.points, &pairs, self.exponent, lambda);
-            found.lambdas.extend(vec![lambda; group.len()]);
-            found.solutions.extend(solutions);
-            found.residuals.extend(residuals);
-        }
-        Ok(found)
-    }
-
-    fn lambda_and_residuals(
-        &self,
-        spectrum: &Spectrum,
-        targets: &[&Target],
-        weights: Option<&[f64]>,
-    ) -> (f64, Vec<Option<LeaveOneOut>>) {
-        let at = |lambda: f64| match leave_one_out(spectrum, targets, self.exponent, &[libm::log(lambda)]) {
-            Some(mut by_lambda) => {
-                by_lambda.swap_remove(0).into_iter().map(|e| Some(LeaveOneOut::new(e, weights))).collect()
-            }
-            None => vec![None; targets.len()],
-        };
-        match self.lambda {
-            Some(lambda) => (lambda, at(lambda)),
-            None => match choose_lambda(spectrum, targets, weights, self.exponent) {
-                // The residuals belong to this very λ, exp and log included.
-                Some(chosen) => (chosen.lambda, chosen.leave_one_out.into_iter().map(Some).collect()),
-                // One row, or nothing to explain: every λ gives the same model.
-                None => (1.0, at(1.0)),
-            },
-        }
-    }
-
-    fn assemble(&self, design: Design, kernel: SharedKernel, plan: Plan, found: Found) -> Result<Fitted> {
-        let check: Option<DecompositionCheck> = found.spectrum.as_ref().map(Spectrum::check);
-        let weights = design.weights.as_deref();
-        let mut summaries = Vec::new();
-        for (t, solution) in found.solutions.iter().enumerate() {
-            let y = design.y.col(t);
-            let variance = weighted_variance(y, weights);
-            let largest = y.iter().fold(0.0, |max: f64, v| max.max(v.abs()));
-            let varies = variance.sqrt() > 16.0 * f64::EPSILON * largest;
-            let explained = |mse: f64| varies.then(|| 1.0 - mse / variance);
-            let loo = found.residuals[t].as_ref();
-            summaries.push(Summary {
-                target: design.targets[t].clone(),
-                rows: design.rows(),
-                lambda: found.lambdas[t],
-                lambda_was_chosen: self.lambda.is_none(),
-                exponent: self.exponent,
-                effective_ridge: solution.effective_ridge(),
-                stationary_ridges: solution.minimum.stationary.iter().map(|point| point.ridge()).collect(),
-                norm: solution.norm,
-                objective: solution.objective(self.exponent, found.lambdas[t]),
-                intercept: solution.offset,
-                has_offset: self.offset,
-                dof: solution.dof,
-                train_rmse: solution.train_mse.sqrt(),
-                train_r2: explained(solution.train_mse),
-                loo_rmse: loo.map(LeaveOneOut::rmse),
-                loo_r2: loo.and_then(|loo| explained(loo.mse)),
-                is_zero: solution.is_zero(),
-                target_range: y.iter().fold([f64::INFINITY, f64::NEG_INFINITY], |[l, h], v| [l.min(*v), h.max(*v)]),
-                certificate: Certificate::new(solution, check),
-            });
-        }
-        let length = found.solutions.first().map_or(0, |solution| solution.coefficients.len());
-        let all: Vec<f64> = found.solutions.iter().flat_map(|solution| solution.coefficients.iter().copied()).collect();
-        let coefficients = Matrix::from_columns(length, found.solutions.len(), all)?;
-        if coefficients.as_slice().iter().any(|c| !c.is_finite()) {
-            return Err(Error::Decomposition("the coefficients are not finite; a larger λ is needed".into()));
-        }
-        let expansion = if plan.method == Method::Primal {
-            Expansion::Linear { coefficients }
-        } else if kernel.is_precomputed() {
-            // Kernel values come with every new row; only their number is needed.
-            Expansion::Kernel {
-                points: crate::kernel::Points::new(&Matrix::zeros(design.rows(), 0)),
-                alpha: coefficients,
-            }
-        } else {
-            Expansion::Kernel { points: design.points.clone(), alpha: coefficients }
-        };
-        let model = Model { encoder: design.encoder.clone(), kernel, expansion, summaries };
-        Ok(Fitted {
-            model,
-            solutions: found.solutions,
-            leave_one_out: found.residuals,
-            spectrum: found.spectrum,
-            plan,
-            design,
-        })
-    }
-}
-
-/// What the solvers found, target by target.
-#[derive(Default)]
-struct Found {
-    lambdas: Vec<f64>,
-    solutions: Vec<Solution>,
-    residuals: Vec<Option<LeaveOneOut>>,
-    spectrum: Option<Spectrum>,
-}
-
-impl Found {
-    fn with_spectrum(self, spectrum: Spectrum) -> Self {
-        Found { spectrum: Some(spectrum), ..self }
-    }
-}
-
-fn weighted_variance(y: &[f64], weights: Option<&[f64]>) -> f64 {
-    let weight = |i: usize| weights.map_or(1.0, |w| w[i]);
-    let total: f64 = weights.map_or(y.len() as f64, |w| w.iter().sum());
-    let mean = y.iter().enumerate().map(|(i, v)| weight(i) / total * v).sum::<f64>();
-    y.iter().enumerate().map(|(i, v)| weight(i) / total * (v - mean) * (v - mean)).sum()
 }

@@ -66,6 +66,18 @@ pub trait Kernel: Debug + Send + Sync {
         None
     }
 
+    /// The distance of which this kernel is a function, if it is one of a single distance with one lengthscale; many
+    /// lengthscales then share one matrix of distances.
+    fn distance(&self) -> Option<Distance> {
+        None
+    }
+
+    /// From distances, squared if Euclidean, to kernel values, in their place. Only for kernels with a
+    /// [`distance`](Self::distance).
+    fn of_distances(&self, distances: &mut [f64]) {
+        let _ = distances;
+    }
+
     /// Whether this kernel reads the codes of text columns.
     fn uses_codes(&self) -> bool {
         false
@@ -75,6 +87,15 @@ pub trait Kernel: Debug + Send + Sync {
     fn is_precomputed(&self) -> bool {
         false
     }
+}
+
+/// Between two rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Distance {
+    /// Σ (xⱼ − x′ⱼ)².
+    SquaredEuclidean,
+    /// Σ |xⱼ − x′ⱼ|.
+    Absolute,
 }
 
 /// All kernels that can be named in a spec, in the order in which they are listed to a person.

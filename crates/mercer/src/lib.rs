@@ -44,8 +44,10 @@
 //! | [`data`] | tables of named columns, scaling, text, missing cells |
 //! | [`spectrum`] | the decomposition and the ridge path |
 //! | [`solver`] | which point of the path minimises the m-power problem |
-//! | [`criterion`] | exact leave-one-out |
+//! | [`criterion`] | what a model is chosen by: exact leave-one-out and k-fold, GCV, FPE, likelihoods, … |
+//! | [`select`] | the surface of a criterion over exponents and λ |
 //! | [`certificate`] | what was verified about an answer |
+//! | [`range`] | `0.1..2.9:0.1`: many numbers in one word |
 //! | [`plan`] | method and memory, before anything is allocated |
 //! | [`Fit`], [`Model`] | the front door, and what comes out of it |
 //! | [`mod@format`] | models as bytes |
@@ -63,7 +65,8 @@ pub mod kernel;
 pub mod linalg;
 mod model;
 pub mod plan;
-mod select;
+pub mod range;
+pub mod select;
 mod simd;
 pub mod solver;
 pub mod space;
@@ -72,7 +75,7 @@ pub mod synthetic;
 pub mod table;
 
 pub use error::{Error, Result};
-pub use fit::{Fit, Fitted, Observer};
+pub use fit::{Fit, Fitted, Observer, Tried};
 pub use linalg::Matrix;
 pub use model::{Model, Summary};
 

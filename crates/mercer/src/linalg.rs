@@ -148,6 +148,20 @@ pub(crate) fn multiply_transposed(a: &Matrix, b: &Matrix) -> Matrix {
     out
 }
 
+/// A bᵀ.
+pub(crate) fn multiply_by_transposed(a: &Matrix, b: &Matrix) -> Matrix {
+    let mut out = Matrix::zeros(a.rows, b.rows);
+    matmul::matmul(out.view_mut(), Accum::Replace, a.view(), b.view().transpose(), 1.0, shares());
+    out
+}
+
+/// Aᵀ bᵀ.
+pub(crate) fn multiply_both_transposed(a: &Matrix, b: &Matrix) -> Matrix {
+    let mut out = Matrix::zeros(a.cols, b.rows);
+    matmul::matmul(out.view_mut(), Accum::Replace, a.view().transpose(), b.view().transpose(), 1.0, shares());
+    out
+}
+
 /// What the run-time check of a decomposition found, in units of (dimension × machine epsilon).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DecompositionCheck {

@@ -37,8 +37,11 @@ pub struct Summary {
     pub rows: usize,
     /// λ.
     pub lambda: f64,
-    /// Whether λ was chosen by leave-one-out.
+    /// Whether λ was chosen.
     pub lambda_was_chosen: bool,
+    /// The criterion by which λ, exponent or kernel were chosen, if any was.
+    #[serde(default)]
+    pub chosen_by: Option<String>,
     /// m in λ‖f‖ᵐ.
     pub exponent: f64,
     /// μ, the ridge that gives the same f; `None` for the zero function.

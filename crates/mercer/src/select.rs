@@ -1,99 +1,215 @@
-//! Choosing λ: a grid over the whole useful part of the path, then a search between its best points.
+//! Choosing λ and the exponent: a grid over the whole useful part of the path, then a search between its best points.
 
-use crate::criterion::{LeaveOneOut, leave_one_out};
-use crate::spectrum::{Spectrum, Target};
+mod judge;
 
-/// The chosen λ and what it was chosen by.
-#[derive(Debug, Clone)]
-pub(crate) struct Chosen {
+pub(crate) use judge::{Extras, Judge};
+pub use judge::Score;
+
+use judge::{HIGHEST, LOWEST};
+
+/// A criterion over exponents and λ.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Surface {
+    /// The exponents.
+    pub exponents: Vec<f64>,
+    /// For each exponent the λ at which the criterion was computed, rising.
+    pub lambdas: Vec<Vec<f64>>,
+    /// The criterion, `[exponent][λ]`.
+    pub scores: Vec<Vec<Score>>,
+    /// What was chosen, between the points of the grid if that is better.
+    pub best: Choice,
+}
+
+/// A point of a surface.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Choice {
+    /// m.
+    pub exponent: f64,
+    /// λ.
     pub lambda: f64,
-    /// Leave-one-out of each target.
-    pub leave_one_out: Vec<LeaveOneOut>,
+    /// The criterion there.
+    pub score: Score,
+}
+
+/// What may be chosen.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Search {
+    pub exponents: Vec<f64>,
+    /// λ to choose from; without them, the whole path.
+    pub lambdas: Option<Vec<f64>>,
+    /// Whether points between those of the grid may be chosen.
+    pub refine: bool,
+    /// Whether the most regularised model within one standard error of the best is taken.
+    pub one_standard_error: bool,
 }
 
 /// Points of the first grid: about three per factor of ten.
 const GRID: usize = 58;
 /// Points of the second grid, between the neighbours of the best point of the first.
 const FINE: usize = 15;
-/// The grid's ends, as γ relative to the largest eigenvalue.
-const LOWEST: f64 = 1e-13;
-const HIGHEST: f64 = 1e6;
 /// Steps of the search between grid points; each narrows the bracket by 0.62.
 const STEPS: usize = 14;
 
-/// The λ with the least leave-one-out error, summed over the targets (each in units of its variance).
-/// `None` when leave-one-out does not exist (a single row) or no λ matters (constant targets).
-pub(crate) fn choose_lambda(
-    spectrum: &Spectrum,
-    targets: &[&Target],
-    weights: Option<&[f64]>,
-    exponent: f64,
-) -> Option<Chosen> {
-    let path = spectrum.path(targets);
-    if path.zero_mse() == 0.0 || spectrum.largest() == 0.0 || spectrum.rows() < 2 {
-        return None;
-    }
-    let units: Vec<f64> =
-        targets.iter().map(|target| spectrum.path(&[target]).zero_mse().max(f64::MIN_POSITIVE)).collect();
-    let score = |log_lambdas: &[f64]| -> Option<Vec<(f64, Vec<LeaveOneOut>)>> {
-        let residuals = leave_one_out(spectrum, targets, exponent, log_lambdas)?;
-        let scored = residuals.into_iter().map(|by_target| {
-            let loo: Vec<LeaveOneOut> = by_target.into_iter().map(|e| LeaveOneOut::new(e, weights)).collect();
-            (loo.iter().zip(&units).map(|(loo, unit)| loo.mse / unit).sum(), loo)
-        });
-        Some(scored.collect())
-    };
-
-    let coarse = grid(spectrum, &path, exponent);
-    let best = best_index(&score(&coarse)?)?;
-    // Once more, finer: for m ≤ 1 the curve jumps where a row's minimiser becomes the zero function.
-    let (low, high) = (coarse[best.saturating_sub(1)], coarse[(best + 1).min(coarse.len() - 1)]);
-    let mut fine: Vec<f64> = (1..=FINE).map(|i| low + (high - low) * i as f64 / (FINE + 1) as f64).collect();
-    fine.extend([low, coarse[best], high]);
-    fine.sort_by(f64::total_cmp);
-    fine.dedup();
-    let mut scored = score(&fine)?;
-    let best = best_index(&scored)?;
-    let (mut low, mut high) = (fine[best.saturating_sub(1)], fine[(best + 1).min(fine.len() - 1)]);
-    let single = |t: f64| score(&[t]).map(|mut scored| scored.swap_remove(0));
-
-    // Golden section; the grid point itself stays a candidate, as the curve need not be unimodal.
-    let mut champion = (fine[best], scored.swap_remove(best));
-    let ratio = (5.0_f64.sqrt() - 1.0) / 2.0;
-    let mut inner = [high - ratio * (high - low), low + ratio * (high - low)];
-    let mut values = [single(inner[0])?, single(inner[1])?];
-    for _ in 0..STEPS {
-        for (t, value) in inner.iter().zip(&values) {
-            if value.0 < champion.1.0 {
-                champion = (*t, value.clone());
+impl Search {
+    /// The range of γ (logarithms, relative to the largest eigenvalue) that given λ can lead to.
+    pub fn range(&self, path: &crate::spectrum::Path, largest: f64, weight_sum: f64) -> Option<(f64, f64)> {
+        let lambdas = self.lambdas.as_ref()?;
+        let unit = libm::log(largest / weight_sum);
+        let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
+        for exponent in &self.exponents {
+            for lambda in [lambdas.first()?, lambdas.last()?] {
+                match crate::solver::power::minimum(path, *exponent, *lambda).log_ridge {
+                    Some(t) => {
+                        low = low.min(t - unit);
+                        high = high.max(t - unit);
+                    }
+                    None => high = HIGHEST,
+                }
             }
         }
-        if values[0].0 < values[1].0 {
+        // Deletions move the ridge; below exponent 1 they may jump anywhere.
+        let margin = if self.exponents.iter().any(|m| *m < 1.5) { HIGHEST - LOWEST } else { 2.0 };
+        Some(((low - margin).clamp(LOWEST, HIGHEST), (high + margin).clamp(LOWEST, HIGHEST)))
+    }
+
+    /// The surface and the best of it.
+    pub fn run(&self, judge: &Judge<'_>) -> Option<Surface> {
+        let mut surface = Surface {
+            exponents: self.exponents.clone(),
+            lambdas: Vec::new(),
+            scores: Vec::new(),
+            best: Choice {
+                exponent: 2.0,
+                lambda: 1.0,
+                score: Score { value: f64::INFINITY, standard_error: None },
+            },
+        };
+        let mut best: Option<(usize, usize)> = None;
+        for (e, exponent) in self.exponents.iter().enumerate() {
+            let grid = match &self.lambdas {
+                Some(lambdas) => lambdas.iter().map(|lambda| libm::log(*lambda)).collect(),
+                None => grid(judge, *exponent),
+            };
+            let scores = judge.scores(*exponent, &grid);
+            if let Some(l) = best_index(&scores) {
+                let improves = |(be, bl): (usize, usize)| {
+                    let known: &Score = &surface.scores[be][bl];
+                    scores[l].value < known.value * (1.0 - known.value.signum() * 1e-9)
+                };
+                if best.is_none_or(improves) {
+                    best = Some((e, l));
+                }
+            }
+            surface.scores.push(scores);
+            surface.lambdas.push(grid.iter().map(|log| libm::exp(*log)).collect());
+        }
+        let (e, l) = best?;
+        surface.best =
+            Choice { exponent: self.exponents[e], lambda: surface.lambdas[e][l], score: surface.scores[e][l] };
+        if self.refine {
+            self.refine(judge, &mut surface, e, l);
+        }
+        if self.one_standard_error {
+            simplest_within_one_error(judge, &mut surface);
+        }
+        Some(surface)
+    }
+
+    fn refine(&self, judge: &Judge<'_>, surface: &mut Surface, e: usize, l: usize) {
+        let around = |lambdas: &[f64], l: usize| {
+            let log = |i: usize| libm::log(lambdas[i]);
+            (log(l.saturating_sub(1)), log((l + 1).min(lambdas.len() - 1)))
+        };
+        let bracket = around(&surface.lambdas[e], l);
+        let mut champion = between(judge, surface.exponents[e], bracket, surface.best);
+        // Exponents between those of the grid, each with its best λ.
+        if self.exponents.len() > 2 {
+            let (mut low, mut high) =
+                (self.exponents[e.saturating_sub(1)], self.exponents[(e + 1).min(self.exponents.len() - 1)]);
+            for _ in 0..5 {
+                let (a, b) = (low + 0.382 * (high - low), low + 0.618 * (high - low));
+                let [left, right] = [a, b].map(|exponent| {
+                    // The same point of the path, and a margin on both sides.
+                    let t = crate::solver::power::minimum(judge.path(), champion.exponent, champion.lambda).log_ridge;
+                    let centre = t.map_or(libm::log(champion.lambda), |t| judge.path().log_lambda(t, exponent));
+                    between(judge, exponent, (centre - 1.0, centre + 1.0), Choice { exponent, ..champion })
+                });
+                if left.score.value < right.score.value { high = b } else { low = a }
+                for found in [left, right] {
+                    if found.score.value < champion.score.value && found.exponent != champion.exponent {
+                        champion = found;
+                    }
+                }
+            }
+        }
+        surface.best = champion;
+    }
+}
+
+/// The best λ in a bracket of log λ: a finer grid (for m ≤ 1 the curve jumps), then golden section. `start` stays a
+/// candidate if it has this exponent, as the curve need not be unimodal.
+fn between(judge: &Judge<'_>, exponent: f64, bracket: (f64, f64), start: Choice) -> Choice {
+    let (low, high) = bracket;
+    let mut fine: Vec<f64> = (0..=FINE + 1).map(|i| low + (high - low) * i as f64 / (FINE + 1) as f64).collect();
+    if start.exponent == exponent {
+        fine.push(libm::log(start.lambda));
+    }
+    fine.sort_by(f64::total_cmp);
+    fine.dedup();
+    let scores = judge.scores(exponent, &fine);
+    let Some(best) = best_index(&scores) else { return start };
+    let mut champion = (fine[best], scores[best]);
+    let (mut low, mut high) = (fine[best.saturating_sub(1)], fine[(best + 1).min(fine.len() - 1)]);
+    let single = |t: f64| judge.scores(exponent, &[t])[0];
+    let ratio = (5.0_f64.sqrt() - 1.0) / 2.0;
+    let mut inner = [high - ratio * (high - low), low + ratio * (high - low)];
+    let mut values = [single(inner[0]), single(inner[1])];
+    for _ in 0..STEPS {
+        for (t, score) in inner.iter().zip(&values) {
+            if score.value < champion.1.value {
+                champion = (*t, *score);
+            }
+        }
+        if values[0].value < values[1].value {
             high = inner[1];
             inner = [high - ratio * (high - low), inner[0]];
-            let first = single(inner[0])?;
-            values.swap(0, 1);
-            values[0] = first;
+            values = [single(inner[0]), values[0]];
         } else {
             low = inner[0];
             inner = [inner[1], low + ratio * (high - low)];
-            let second = single(inner[1])?;
-            values.swap(0, 1);
-            values[1] = second;
+            values = [values[1], single(inner[1])];
         }
         if high - low < 1e-4 {
             break;
         }
     }
-    Some(Chosen { lambda: libm::exp(champion.0), leave_one_out: champion.1.1 })
+    Choice { exponent, lambda: libm::exp(champion.0), score: champion.1 }
+}
+
+/// The largest λ, at the chosen exponent, whose score is within one standard error of the best.
+fn simplest_within_one_error(judge: &Judge<'_>, surface: &mut Surface) {
+    const POINTS: usize = 400;
+    let best = surface.best;
+    let Some(error) = best.score.standard_error else { return };
+    let limit = best.score.value + error;
+    let start = libm::log(best.lambda);
+    // Far enough for the ridge to pass the whole spectrum, at any exponent.
+    let end = grid(judge, best.exponent).last().map_or(start, |last| last.max(start));
+    let log_lambdas: Vec<f64> = (0..=POINTS).map(|i| start + (end - start) * i as f64 / POINTS as f64).collect();
+    let scores = judge.scores(best.exponent, &log_lambdas);
+    // The first stretch that stays within: beyond a ridge of the curve lies another model.
+    let last = scores.iter().take_while(|score| score.value <= limit).count();
+    if last > 1 {
+        surface.best = Choice { lambda: libm::exp(log_lambdas[last - 1]), score: scores[last - 1], ..best };
+    }
 }
 
 /// log λ at evenly spaced ridges; for m < 1 only where the stationary point is a minimum (λ rises with μ).
-fn grid(spectrum: &Spectrum, path: &crate::spectrum::Path, exponent: f64) -> Vec<f64> {
+fn grid(judge: &Judge<'_>, exponent: f64) -> Vec<f64> {
+    let (spectrum, path) = (judge.spectrum(), judge.path());
     let unit = libm::log(spectrum.largest() / spectrum.weight_sum());
-    let (low, high) = (libm::log(LOWEST), libm::log(HIGHEST));
     let mut grid: Vec<f64> = (0..GRID)
-        .map(|i| unit + low + (high - low) * i as f64 / (GRID - 1) as f64)
+        .map(|i| unit + LOWEST + (HIGHEST - LOWEST) * i as f64 / (GRID - 1) as f64)
         .filter(|t| 1.0 - (2.0 - exponent) * path.point(*t).slope > 0.0)
         .map(|t| path.log_lambda(t, exponent))
         // λ itself must be a number that can be written down and passed back.
@@ -122,7 +238,8 @@ fn without_gaps(grid: &[f64]) -> Vec<f64> {
 }
 
 /// The smallest score; among those that equal it to nine digits, the one with the largest λ.
-fn best_index<T>(scores: &[(f64, T)]) -> Option<usize> {
-    let least = scores.iter().map(|(score, _)| *score).filter(|s| s.is_finite()).fold(f64::INFINITY, f64::min);
-    scores.iter().rposition(|(score, _)| *score <= least * (1.0 + 1e-9))
+fn best_index(scores: &[Score]) -> Option<usize> {
+    let finite = scores.iter().map(|score| score.value).filter(|value| value.is_finite());
+    let least = finite.fold(f64::INFINITY, f64::min);
+    scores.iter().rposition(|score| score.value <= least + least.abs() * 1e-9 && score.value.is_finite())
 }

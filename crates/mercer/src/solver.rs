@@ -4,6 +4,7 @@ pub(crate) mod cholesky;
 pub mod power;
 pub(crate) mod refine;
 pub(crate) mod spectral;
+mod tabulated;
 
 use power::Minimum;
 

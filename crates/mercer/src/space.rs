@@ -2,7 +2,8 @@
 
 use rayon::prelude::*;
 
-use crate::kernel::{Kernel, Points};
+use crate::kernel::{Distance, Kernel, Points};
+use crate::simd::vectorize;
 use crate::linalg::double::{self, Double};
 use crate::linalg::{Matrix, Parts};
 
@@ -20,6 +21,89 @@ pub fn gram(kernel: &dyn Kernel, points: &Points) -> Matrix {
 /// The Gram matrix with its upper triangle left at 0.
 pub(crate) fn gram_lower(kernel: &dyn Kernel, points: &Points) -> Matrix {
     fill(kernel, points, |j| j)
+}
+
+/// Gram matrices of several kernels on the same points. Kernels of one distance share its matrix.
+pub(crate) struct GramSource<'a> {
+    points: &'a Points,
+    distances: Option<(Distance, Matrix)>,
+}
+
+impl<'a> GramSource<'a> {
+    pub fn new(points: &'a Points) -> Self {
+        GramSource { points, distances: None }
+    }
+
+    /// The lower triangle; `keep` says that more kernels will be asked for.
+    pub fn lower(&mut self, kernel: &dyn Kernel, keep: bool) -> Matrix {
+        let Some(distance) = kernel.distance().filter(|_| keep) else { return gram_lower(kernel, self.points) };
+        if self.distances.as_ref().is_none_or(|(known, _)| *known != distance) {
+            self.distances = Some((distance, distances_lower(distance, self.points)));
+        }
+        let n = self.points.rows();
+        let mut gram = self.distances.as_ref().map_or_else(Matrix::default, |(_, matrix)| matrix.clone());
+        gram.as_mut_slice().par_chunks_mut((n * STRIP).max(1)).enumerate().for_each(|(strip, columns)| {
+            for (offset, column) in columns.chunks_mut(n).enumerate() {
+                kernel.of_distances(&mut column[strip * STRIP + offset..]);
+            }
+        });
+        gram
+    }
+}
+
+/// Distances between all rows (squared, if Euclidean), lower triangle.
+pub(crate) fn distances_lower(distance: Distance, points: &Points) -> Matrix {
+    let n = points.rows();
+    let mut out = Matrix::zeros(n, n);
+    out.as_mut_slice().par_chunks_mut((n * STRIP).max(1)).enumerate().for_each(|(strip, columns)| {
+        for (offset, column) in columns.chunks_mut(n).enumerate() {
+            let j = strip * STRIP + offset;
+            let column = &mut column[j..];
+            vectorize(
+                #[inline(always)]
+                || {
+                    for feature in 0..points.features() {
+                        let values = &points.feature(feature)[j..];
+                        let own = values[0];
+                        for (q, x) in column.iter_mut().zip(values) {
+                            let difference = x - own;
+                            *q += match distance {
+                                Distance::SquaredEuclidean => difference * difference,
+                                Distance::Absolute => difference.abs(),
+                            };
+                        }
+                    }
+                },
+            );
+        }
+    });
+    out
+}
+
+/// k(new, training), u × n.
+pub(crate) fn cross(kernel: &dyn Kernel, training: &Points, new: &Points) -> Matrix {
+    let u = new.rows();
+    let mut out = Matrix::zeros(u, training.rows());
+    out.as_mut_slice().par_chunks_mut(u.max(1)).enumerate().for_each(|(j, column)| {
+        training.with_point(j, |x| kernel.values(x, new, 0, column));
+    });
+    out
+}
+
+/// (1/W) Σᵢ wᵢ k(xᵢ, xⱼ) for every j.
+pub(crate) fn mean_column(kernel: &dyn Kernel, points: &Points, weights: Option<&[f64]>) -> Vec<f64> {
+    let n = points.rows();
+    let total = weights.map_or(n as f64, |w| w.iter().sum());
+    (0..n)
+        .into_par_iter()
+        .map_init(
+            || vec![0.0; n],
+            |buffer, j| {
+                points.with_point(j, |x| kernel.values(x, points, 0, buffer));
+                buffer.iter().enumerate().map(|(i, k)| weights.map_or(1.0, |w| w[i]) * k).sum::<f64>() / total
+            },
+        )
+        .collect()
 }
 
 fn fill(kernel: &dyn Kernel, points: &Points, first: impl Fn(usize) -> usize + Sync) -> Matrix {

@@ -6,10 +6,14 @@
 //! decomposition, since afterwards the constant direction's eigenvalue 0 mixes with K's own tiny ones.
 
 mod deleted;
+mod deleted_group;
 mod path;
+mod tabulated;
 
 pub(crate) use deleted::DeletedRow;
+pub(crate) use deleted_group::DeletedGroup;
 pub use path::Path;
+pub(crate) use tabulated::{Grid, Tabulated};
 pub(crate) use path::{Curve, CurvePoint, Remembered};
 
 use rayon::prelude::*;
@@ -32,6 +36,8 @@ pub struct Spectrum {
     outside: Vec<f64>,
     check: DecompositionCheck,
     kind: Kind,
+    /// With an offset: the constant direction's own entry of the matrix, and its entries with the basis.
+    constant: Option<(f64, Vec<f64>)>,
 }
 
 /// What else is needed to come back from the basis to a function.
@@ -74,6 +80,7 @@ impl Spectrum {
         let ones = vec![1.0; n];
         let direction = root_weights.as_deref().unwrap_or(&ones);
         let reflection = offset.then(|| Reflection::to_first_axis(direction));
+        let constant_image = offset.then(|| constant_image(&gram, direction));
         let reduced = match &reflection {
             Some(reflection) => reflection.reduce(gram),
             None => gram,
@@ -96,7 +103,10 @@ impl Spectrum {
         };
         eigenvalues.reverse();
         reverse_columns(&mut basis);
+        let constant = constant_image
+            .map(|(own, image)| (own, multiply_transposed(&basis, &Matrix::column_vector(image)).into_vec()));
         Ok(Spectrum {
+            constant,
             eigenvalues,
             basis,
             root_weights,
@@ -126,6 +136,9 @@ impl Spectrum {
         let scaled = Matrix::from_fn(n, p, |i, j| {
             root * (x.get(i, j) - mean_features[j]) * root_weights.as_ref().map_or(1.0, |s| s[i])
         });
+        let constant_weights: Vec<f64> = mean_features.iter().map(|mean| root * weight_sum.sqrt() * mean).collect();
+        let constant_own = constant_weights.iter().map(|v| v * v).sum::<f64>();
+        let constant_image = multiply(&scaled, &Matrix::column_vector(constant_weights));
         let svd = linalg::thin_svd(scaled)?;
         let largest = svd.singular.first().copied().unwrap_or(0.0);
         // Directions that are rounding noise are left out: they carry no part of any f.
@@ -147,7 +160,9 @@ impl Spectrum {
             })
             .collect();
         let kind = Kind::Linear { back, mean_features, scale };
-        Ok(Spectrum { eigenvalues, basis, root_weights, weight_sum, offset, outside, check: svd.check, kind })
+        let constant = offset.then(|| (constant_own, multiply_transposed(&basis, &constant_image).into_vec()));
+        Ok(Spectrum {
+            constant, eigenvalues, basis, root_weights, weight_sum, offset, outside, check: svd.check, kind })
     }
 
     /// The eigenvalues d of the (weighted, centred) Gram matrix, descending.
@@ -332,6 +347,35 @@ impl Spectrum {
         }
     }
 
+    /// Q, n × r.
+    pub(crate) fn basis(&self) -> &Matrix {
+        &self.basis
+    }
+
+    /// wᵢ.
+    pub(crate) fn weight(&self, row: usize) -> f64 {
+        self.root_weights.as_ref().map_or(1.0, |s| s[row] * s[row])
+    }
+
+    /// With an offset: ln det G − ln det of G on the directions that it leaves, the logarithm of a Schur complement.
+    pub(crate) fn log_constant_pivot(&self, gamma: f64) -> f64 {
+        let Some((own, with_basis)) = &self.constant else { return 0.0 };
+        let taken: f64 = with_basis.iter().zip(&self.eigenvalues).map(|(c, d)| c * c / (d + gamma)).sum();
+        libm::log((own + gamma - taken).max(gamma))
+    }
+
+    /// New rows in the coordinates of this spectrum: f − b = M z/(d + γ), from k(new, training) (u × n) and the
+    /// training rows' own matrix, or from the features of a linear kernel.
+    pub(crate) fn project(&self, cross: Matrix, training_mean: &[f64]) -> Matrix {
+        let mut cross = cross;
+        for j in 0..cross.cols() {
+            let (mean, root) =
+                (if self.offset { training_mean[j] } else { 0.0 }, self.root_weights.as_ref().map_or(1.0, |s| s[j]));
+            cross.col_mut(j).iter_mut().for_each(|k| *k = (*k - mean) * root);
+        }
+        multiply(&cross, &self.basis)
+    }
+
     /// s = √w, or `None` without weights.
     pub(crate) fn root_weights(&self) -> Option<&[f64]> {
         self.root_weights.as_deref()
@@ -393,9 +437,23 @@ impl Spectrum {
 /// A row that has no part in the directions without eigenvalue has rounding there; divided by a tiny γ, that
 /// would outweigh everything else.
 fn forget_rounding(null_part: &mut [f64]) {
-    if null_part.iter().map(|q| q * q).sum::<f64>() < 1e-26 {
+    if forget_rounding_squares(null_part) == 0.0 {
         null_part.fill(0.0);
     }
+}
+
+/// Its sum of squares, 0 where that is rounding.
+fn forget_rounding_squares(null_part: &[f64]) -> f64 {
+    let sum: f64 = null_part.iter().map(|q| q * q).sum();
+    if sum < 1e-26 { 0.0 } else { sum }
+}
+
+/// ŝᵀAŝ and Aŝ for the unit vector along `direction`; the lower triangle of A is read.
+fn constant_image(a: &Matrix, direction: &[f64]) -> (f64, Vec<f64>) {
+    let length = direction.iter().map(|x| x * x).sum::<f64>().sqrt();
+    let unit: Vec<f64> = direction.iter().map(|x| x / length).collect();
+    let image = linalg::multiply_lower(a, &Matrix::column_vector(unit.clone())).into_vec();
+    (unit.iter().zip(&image).map(|(u, v)| u * v).sum(), image)
 }
 
 /// Eigenvalues below this share of the largest are rounding noise of the decomposition.

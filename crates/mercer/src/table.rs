@@ -195,6 +195,17 @@ impl<'a> Reader<'a> {
         Some(number)
     }
 
+    /// `name` or `name(parameter=value, …)`.
+    pub fn member(&mut self) -> Result<(String, Vec<(String, Value)>)> {
+        let name = self.word().ok_or_else(|| self.error("a name"))?.to_owned();
+        Ok((name, self.arguments()?))
+    }
+
+    /// Refuses anything that is left.
+    pub fn expect_end(&mut self) -> Result<()> {
+        if self.is_done() { Ok(()) } else { Err(self.error("the end")) }
+    }
+
     /// `(parameter=value, …)`, or nothing at all.
     pub fn arguments(&mut self) -> Result<Vec<(String, Value)>> {
         let mut values = Vec::new();

@@ -4,6 +4,7 @@
 //! as closely as the condition number of K + nμI allows. The digits that a certificate claims must be there
 //! in every case.
 
+use mercer::criterion::{Folds, k_fold};
 use mercer::kernel::{self, Points};
 use mercer::prelude::*;
 use serde_json::Value;
@@ -138,6 +139,22 @@ fn check_leave_one_out(case: &Case<'_>) {
     assert!(error <= case.allowed(1e-8), "{}: leave-one-out off by {error:.1e}", case.label());
 }
 
+/// Row i is in fold i mod 4.
+fn check_folds(case: &Case<'_>) {
+    let want = numbers(&case.case["fold_residuals"]);
+    let spectrum = case.fitted.spectrum.as_ref().expect("a spectrum");
+    let target = spectrum.target(&numbers(&case.file["y"])).expect("a target");
+    let groups: Vec<Vec<usize>> = (0..4).map(|fold| (fold..want.len()).step_by(4).collect()).collect();
+    let folds = Folds { groups, repeats: 1 };
+    let residuals = k_fold(spectrum, &[&target], case.exponent, case.lambda, &folds).expect("residuals");
+    let mut got = vec![0.0; want.len()];
+    for (rows, residuals) in folds.groups.iter().zip(&residuals) {
+        rows.iter().zip(&residuals[0]).for_each(|(row, e)| got[*row] = *e);
+    }
+    let error = relative(&got, &want);
+    assert!(error <= case.allowed(1e-8), "{}: folds off by {error:.1e}, share {:.1e}", case.label(), case.share);
+}
+
 #[test]
 fn gaussian() {
     assert_eq!(for_each_case("gaussian", check_solution), 110);
@@ -159,10 +176,11 @@ fn multiplicative_spline() {
 }
 
 #[test]
-fn leave_one_out_of_every_exponent() {
+fn leave_one_out_and_folds_of_every_exponent() {
     let count = for_each_case("cross-validation", |case| {
         check_solution(case);
         check_leave_one_out(case);
+        check_folds(case);
     });
     assert_eq!(count, 30);
 }

@@ -17,6 +17,8 @@ pub struct Roles {
     pub drop: Vec<String>,
     /// The column of row weights.
     pub weight: Option<String>,
+    /// The column whose equal entries stay in one fold.
+    pub group: Option<String>,
     /// Columns of numbers that are names of categories.
     pub categorical: Vec<String>,
 }
@@ -34,6 +36,8 @@ pub struct Design {
     pub targets: Vec<String>,
     /// Their weights, all positive; `None` when all are equal to 1.
     pub weights: Option<Vec<f64>>,
+    /// For each row the number of its group, if rows that belong together were named.
+    pub groups: Option<Vec<u32>>,
     /// Rows that were left out because a cell is missing.
     pub dropped_missing: usize,
     /// Rows that were left out because their weight is 0.
@@ -90,7 +94,9 @@ impl Design {
         let encoder = Encoder::learn(frame, &names, &roles.categorical, &rows, weights.as_deref(), encoding)?;
         let points = encoder.encode_rows(frame, &rows, false)?;
         let y = Matrix::from_fn(rows.len(), targets.len(), |i, t| targets[t][rows[i]]);
-        Ok(Design { encoder, points, y, targets: roles.targets.clone(), weights, dropped_missing, dropped_weightless })
+        let groups = roles.group.as_ref().map(|name| group_codes(frame, name, &rows)).transpose()?;
+        let targets = roles.targets.clone();
+        Ok(Design { encoder, points, y, targets, weights, groups, dropped_missing, dropped_weightless })
     }
 
     /// Reads plain numbers: `x` with one row per example, `y` with one column per target. The features are
@@ -145,13 +151,15 @@ fn feature_names(frame: &Frame, roles: &Roles) -> Result<Vec<String>> {
             });
         }
     }
-    let has_role = |name: &String| roles.targets.contains(name) || roles.weight.as_ref() == Some(name);
+    let has_role = |name: &String| {
+        roles.targets.contains(name) || roles.weight.as_ref() == Some(name) || roles.group.as_ref() == Some(name)
+    };
     let names: Vec<String> = match &roles.features {
         Some(names) => {
             for (index, name) in names.iter().enumerate() {
                 frame.column(name)?;
                 if has_role(name) {
-                    let problem = "is a target or weight and cannot be a feature too".into();
+                    let problem = "is a target, weight or group and cannot be a feature too".into();
                     return Err(Error::Column { column: name.clone(), problem });
                 }
                 if names[..index].contains(name) {
@@ -166,6 +174,24 @@ fn feature_names(frame: &Frame, roles: &Roles) -> Result<Vec<String>> {
         return Err(Error::Empty("there must be at least one feature column beside the target".into()));
     }
     Ok(names)
+}
+
+/// Equal entries of a column, text or number, get equal codes.
+fn group_codes(frame: &Frame, name: &str, rows: &[usize]) -> Result<Vec<u32>> {
+    let column = frame.column(name)?;
+    let mut known: std::collections::HashMap<String, u32> = std::collections::HashMap::new();
+    let code = |&row: &usize| {
+        if column.is_missing(row) {
+            return Err(Error::cell(row + 1, name, "the group is missing; every row needs one"));
+        }
+        let key = match column {
+            Column::Text(cells) => format!("{:?}", cells[row]),
+            Column::Number(cells) => cells[row].to_string(),
+        };
+        let next = known.len() as u32;
+        Ok(*known.entry(key).or_insert(next))
+    };
+    rows.iter().map(code).collect()
 }
 
 /// The numbers of a target or weight column; text and infinities are refused at their first cell.

@@ -65,6 +65,19 @@ impl Points {
         &self.codes[j]
     }
 
+    /// The points for which `keep` holds.
+    pub fn only(&self, keep: &[bool]) -> Self {
+        let rows: Vec<usize> = (0..self.rows).filter(|i| keep[*i]).collect();
+        self.subset(&rows)
+    }
+
+    /// These points, in this order.
+    pub fn subset(&self, rows: &[usize]) -> Self {
+        let x = Matrix::from_fn(rows.len(), self.features, |i, j| self.numbers[j * self.stride + rows[i]]);
+        let codes = self.codes.iter().map(|column| rows.iter().map(|row| column[*row]).collect()).collect();
+        Points::with_codes(&x, codes)
+    }
+
     /// The numbers as a matrix with one row per point.
     pub fn to_matrix(&self) -> Matrix {
         Matrix::from_fn(self.rows, self.features, |i, j| self.numbers[j * self.stride + i])

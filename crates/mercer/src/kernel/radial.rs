@@ -6,7 +6,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use super::points::fill_blocks;
-use super::{Kernel, Point, Points, SharedKernel};
+use super::{Distance, Kernel, Point, Points, SharedKernel};
 use crate::error::{Error, Result};
 use crate::simd::{LANES, exp, vectorize};
 use crate::table::{Arguments, Entry, Parameter, Value};
@@ -293,6 +293,19 @@ impl<P: Profile> Kernel for Radial<P> {
 
     fn diagonal(&self, _: &Points, _: usize, out: &mut [f64]) {
         out.fill(1.0);
+    }
+
+    fn distance(&self) -> Option<Distance> {
+        let kind = if P::ABSOLUTE { Distance::Absolute } else { Distance::SquaredEuclidean };
+        matches!(self.lengthscale, Lengthscale::One(_)).then_some(kind)
+    }
+
+    fn of_distances(&self, distances: &mut [f64]) {
+        let inverse = self.inverse[0];
+        vectorize(
+            #[inline(always)]
+            || distances.iter_mut().for_each(|q| *q = self.profile.at(*q * inverse)),
+        );
     }
 
     fn fitted_to(&self, points: &Points, weights: Option<&[f64]>) -> Result<SharedKernel> {

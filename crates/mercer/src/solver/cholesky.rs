@@ -78,8 +78,11 @@ pub(crate) fn solve(
             .map(|t| dual_without_a_row.col(t).iter().zip(&inverse).map(|(a, g)| a / g).collect())
             .collect();
         stage("degrees of freedom")?;
-        let trace = inverse.iter().sum::<f64>();
-        (Some(n as f64 - gamma * (trace - lambda * system.trace_of_change(trace, factored))), Some(residuals))
+        // In units of the ridge, so that no λ leaves the range of numbers: tr G⁻¹ = tr A − λ tr(A G⁻¹).
+        let trace = inverse.iter().map(|g| g * factored).sum::<f64>();
+        let (rows, others) = (n as f64, (n - 1) as f64);
+        let dof = rows - rows / others * (trace - system.trace_of_change(trace, factored) / others);
+        (Some(dof), Some(residuals))
     } else {
         (None, None)
     };
@@ -159,25 +162,29 @@ impl<'a> System<'a> {
         sum
     }
 
-    /// tr(A (A⁻¹ + shift)⁻¹) from random signs v: the mean of vᵀA²v − shift·vᵀA³v + …, in which vᵀAv, whose mean
-    /// is known, is replaced by that mean. What then varies is H(I − H) of the hat matrix H alone.
+    /// γ² tr(A (A⁻¹ + shift)⁻¹) from random signs v and B = γA: the mean of vᵀB²v − (shift/γ) vᵀB³v + …, in which
+    /// vᵀBv, whose mean is known, is replaced by that mean. What then varies is H(I − H) of the hat matrix H alone.
     fn trace_of_change(&self, trace: f64, gamma: f64) -> f64 {
         const PROBES: usize = 32;
         let n = self.factor.rows();
         let mut random = ChaCha8Rng::seed_from_u64(0);
         let mut signs = Matrix::from_fn(n, PROBES, |_, _| if random.next_u32() & 1 == 0 { 1.0 } else { -1.0 });
         self.centre(&mut signs);
-        let mut once = signs.clone();
-        self.solve(&mut once);
-        let mut twice = once.clone();
-        self.solve(&mut twice);
+        let apply = |b: &Matrix| {
+            let mut solved = b.clone();
+            self.solve(&mut solved);
+            solved.as_mut_slice().iter_mut().for_each(|v| *v *= gamma);
+            solved
+        };
+        let once = apply(&signs);
+        let twice = apply(&once);
+        let ratio = self.shift / gamma;
         let dot = |a: &Matrix, b: &Matrix, t: usize| a.col(t).iter().zip(b.col(t)).map(|(a, b)| a * b).sum::<f64>();
         let estimate = |t: usize| {
             let (first, second, third) = (dot(&signs, &once, t), dot(&once, &once, t), dot(&once, &twice, t));
-            let fourth = dot(&twice, &twice, t);
-            second - self.shift * third + self.shift * self.shift * fourth - first / gamma
+            second - ratio * third + ratio * ratio * dot(&twice, &twice, t) - first
         };
-        trace / gamma + (0..PROBES).map(estimate).sum::<f64>() / PROBES as f64
+        trace + (0..PROBES).map(estimate).sum::<f64>() / PROBES as f64
     }
 
     /// Takes the constant part out, which is not part of the problem with an offset.

@@ -13,7 +13,7 @@ use crate::simd::vectorize;
 const LOG_RANGE: f64 = 184.0;
 
 /// The same for a row whose part in the null directions is in doubt: 1e-11 of the largest eigenvalue.
-const LOG_MIXED: f64 = 25.3;
+pub(super) const LOG_MIXED: f64 = 25.3;
 
 /// Sums over all rows that every deletion uses, one entry per target.
 pub(crate) struct Totals {

@@ -141,6 +141,13 @@ impl Path {
         libm::ldexp(self.scaled_train(gamma), 2 * self.power)
     }
 
+    /// yᵀG⁻¹y = Σ z²/(d + Wμ) on the directions that the offset leaves.
+    pub fn quadratic(&self, ridge: f64) -> f64 {
+        let gamma = self.weight_sum * ridge;
+        let sum: f64 = self.terms().map(|(d, e)| e / (d + gamma)).sum();
+        libm::ldexp(sum + self.null / gamma, 2 * self.power)
+    }
+
     /// tr H = Σ d/(d + Wμ), and one more for an offset.
     pub fn dof(&self, ridge: f64) -> f64 {
         let gamma = self.weight_sum * ridge;

@@ -1,0 +1,160 @@
+//! Which rows are held out together.
+
+use std::collections::HashMap;
+
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
+
+use super::FoldRule;
+use crate::error::{Error, Result};
+
+/// Sets of rows, each of which is held out once. Within one repeat every row is in exactly one of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Folds {
+    /// The held-out rows, in rising order.
+    pub groups: Vec<Vec<usize>>,
+    /// How many times the whole data was divided.
+    pub repeats: usize,
+}
+
+impl Folds {
+    /// Draws folds by a rule. Rows with the same entry of `group` stay together; portable for a given seed.
+    pub fn draw(rule: &FoldRule, rows: usize, group: Option<&[u32]>, seed: u64) -> Result<Self> {
+        if rows < 2 {
+            return Err(Error::Empty("folds need at least two rows".into()));
+        }
+        if let Some(group) = group.filter(|group| group.len() != rows) {
+            return Err(Error::shape("the groups", format!("one per row ({rows})"), group.len()));
+        }
+        let units = units(rows, group);
+        if units.len() < 2 {
+            return Err(Error::argument("the groups", "at least two, so that one can be held out", units.len()));
+        }
+        let count = if rule.folds == 0 { units.len() } else { rule.folds };
+        if count > units.len() {
+            let what = if group.is_some() { "groups" } else { "rows" };
+            let must = format!("at most the number of {what}, {}", units.len());
+            return Err(Error::argument("the number of folds", must, count));
+        }
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        let repeats = if rule.in_order || rule.folds == 0 { 1 } else { rule.repeats };
+        let mut groups = Vec::with_capacity(count * repeats);
+        for _ in 0..repeats {
+            let mut order: Vec<usize> = (0..units.len()).collect();
+            if !rule.in_order && rule.folds != 0 {
+                shuffle(&mut order, &mut random);
+            }
+            let parts = if rule.in_order { blocks(&order, &units, rows, count) } else { dealt(&order, &units, count) };
+            groups.extend(parts);
+        }
+        Ok(Folds { groups, repeats })
+    }
+
+    /// Ten, or five … random folds without groups.
+    pub fn random(rows: usize, folds: usize, seed: u64) -> Result<Self> {
+        Folds::draw(&FoldRule { folds, repeats: 1, in_order: false }, rows, None, seed)
+    }
+}
+
+/// Rows that must stay together, in the order of their first row.
+fn units(rows: usize, group: Option<&[u32]>) -> Vec<Vec<usize>> {
+    let Some(group) = group else { return (0..rows).map(|row| vec![row]).collect() };
+    let mut place: HashMap<u32, usize> = HashMap::new();
+    let mut units: Vec<Vec<usize>> = Vec::new();
+    for (row, code) in group.iter().enumerate() {
+        let index = *place.entry(*code).or_insert_with(|| {
+            units.push(Vec::new());
+            units.len() - 1
+        });
+        units[index].push(row);
+    }
+    units
+}
+
+/// Consecutive units, cut where the rows are divided most evenly.
+fn blocks(order: &[usize], units: &[Vec<usize>], rows: usize, count: usize) -> Vec<Vec<usize>> {
+    let mut parts: Vec<Vec<usize>> = vec![Vec::new(); count];
+    let mut passed = 0;
+    for (position, unit) in order.iter().enumerate() {
+        // Every fold after this one still needs a unit of its own.
+        let by_rows = passed * count / rows;
+        let latest = position.min(count - 1);
+        let earliest = (count + position).saturating_sub(order.len());
+        parts[by_rows.clamp(earliest, latest)].extend(&units[*unit]);
+        passed += units[*unit].len();
+    }
+    sorted(parts)
+}
+
+/// Large units first, each to the fold that has the fewest rows so far; ties go round.
+fn dealt(order: &[usize], units: &[Vec<usize>], count: usize) -> Vec<Vec<usize>> {
+    let mut order = order.to_vec();
+    order.sort_by_key(|unit| std::cmp::Reverse(units[*unit].len()));
+    let mut parts: Vec<Vec<usize>> = vec![Vec::new(); count];
+    for unit in order {
+        let smallest = (0..count).min_by_key(|part| parts[*part].len()).unwrap_or(0);
+        parts[smallest].extend(&units[unit]);
+    }
+    sorted(parts)
+}
+
+fn sorted(mut parts: Vec<Vec<usize>>) -> Vec<Vec<usize>> {
+    parts.iter_mut().for_each(|part| part.sort_unstable());
+    parts
+}
+
+/// Fisher–Yates with numbers that do not depend on the platform.
+pub(crate) fn shuffle(items: &mut [usize], random: &mut ChaCha8Rng) {
+    for i in (1..items.len()).rev() {
+        let j = (random.next_u64() % (i as u64 + 1)) as usize;
+        items.swap(i, j);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is_partition(folds: &Folds, rows: usize) -> bool {
+        let mut counts = vec![0; rows];
+        folds.groups.iter().flatten().for_each(|row| counts[*row] += 1);
+        counts.iter().all(|count| *count == folds.repeats)
+    }
+
+    #[test]
+    fn every_row_is_held_out_once_per_repeat_in_folds_of_even_size() {
+        for (rows, folds, repeats, in_order) in [(10, 3, 2, false), (10, 10, 1, false), (11, 4, 1, true), (2, 2, 1, true)] {
+            let drawn = Folds::draw(&FoldRule { folds, repeats, in_order }, rows, None, 7).unwrap();
+            assert!(is_partition(&drawn, rows));
+            assert!(drawn.groups.iter().all(|group| (rows / folds..=rows / folds + 1).contains(&group.len())));
+        }
+        let blocks = Folds::draw(&FoldRule { folds: 3, repeats: 5, in_order: true }, 9, None, 7).unwrap();
+        assert_eq!(blocks.groups, vec![vec![0, 1, 2], vec![3, 4, 5], vec![6, 7, 8]]);
+    }
+
+    #[test]
+    fn the_same_seed_draws_the_same_folds_for_ever() {
+        let drawn = Folds::random(8, 3, 1).unwrap();
+        assert_eq!(drawn, Folds::random(8, 3, 1).unwrap());
+        assert_eq!(drawn.groups, VALUE_STABLE.map(|rows| rows.to_vec()).to_vec());
+    }
+
+    const VALUE_STABLE: [&[usize]; 3] = [&[0, 4, 7], &[1, 2, 5], &[3, 6]];
+
+    #[test]
+    fn groups_stay_together() {
+        let group: Vec<u32> = (0..30).map(|row| row % 7).collect();
+        let drawn = Folds::draw(&FoldRule { folds: 3, repeats: 2, in_order: false }, 30, Some(&group), 1).unwrap();
+        assert!(is_partition(&drawn, 30));
+        for fold in &drawn.groups {
+            for code in 0..7 {
+                let inside = fold.iter().filter(|row| group[**row] == code).count();
+                assert!(inside == 0 || inside == group.iter().filter(|c| **c == code).count());
+            }
+        }
+        let all = Folds::draw(&FoldRule { folds: 0, repeats: 1, in_order: false }, 30, Some(&group), 1).unwrap();
+        assert_eq!(all.groups.len(), 7);
+        assert!(Folds::draw(&FoldRule { folds: 8, repeats: 1, in_order: false }, 30, Some(&group), 1).is_err());
+        assert!(Folds::draw(&FoldRule { folds: 2, repeats: 1, in_order: false }, 30, Some(&[0; 30]), 1).is_err());
+    }
+}

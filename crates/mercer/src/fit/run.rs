@@ -1,0 +1,323 @@
+//! A fit, step by step: Gram matrix, decomposition, choice, solution, model.
+
+use std::sync::Arc;
+
+use super::{Fit, Fitted, Tried};
+use crate::certificate::Certificate;
+use crate::criterion::{Criterion, Folds, LeaveOneOut, leave_one_out};
+use crate::data::Design;
+use crate::error::{Error, Result};
+use crate::kernel::combine::Combined;
+use crate::kernel::special::Equality;
+use crate::kernel::{Points, SharedKernel};
+use crate::linalg::{DecompositionCheck, Matrix};
+use crate::model::{Expansion, Model, Summary};
+use crate::plan::{self, Method, Plan, Shape};
+use crate::select::{Choice, Extras, Judge, Search, Surface};
+use crate::solver::{Solution, cholesky, spectral};
+use crate::space::{self, GramSource};
+use crate::spectrum::{Spectrum, Target};
+
+/// A kernel with its decomposition and what was chosen on it, one choice per group of targets.
+struct Candidate {
+    kernel: SharedKernel,
+    spectrum: Spectrum,
+    targets: Vec<Target>,
+    choices: Vec<Choice>,
+    surfaces: Vec<Surface>,
+    score: f64,
+}
+
+impl Fit {
+    pub(super) fn fit_design(&self, design: Design) -> Result<Fitted> {
+        let points = &design.points;
+        let mut plan =
+            self.check_memory(design.rows(), points.features(), design.y.cols(), design.weights.is_some())?;
+        self.criterion.check(design.rows())?;
+        let kernels: Vec<SharedKernel> =
+            self.kernels.iter().map(|kernel| kernel_for(kernel, &design)).collect::<Result<_>>()?;
+        if plan.method == Method::Primal && kernels.iter().any(|kernel| kernel.linear_scale().is_none()) {
+            // A text column kept as a code turned a linear kernel into a product.
+            let shape = Shape { is_linear: false, ..self.shape_of(&design) };
+            plan = plan::plan(&shape);
+            plan.check(&shape, self.memory.unwrap_or_else(plan::available_memory))?;
+        }
+        let stage = |name: &'static str| match &self.observer {
+            Some(observer) if !observer(name) => Err(Error::Interrupted),
+            _ => Ok(()),
+        };
+        if let (Method::Cholesky, Some((_, lambda))) = (plan.method, self.fixed()) {
+            let kernel = kernels[0].clone();
+            let solved = cholesky::solve(&*kernel, points, &design.y, lambda, self.offset, self.diagnostics, &stage)?;
+            let residuals = match solved.residuals {
+                Some(all) => all.into_iter().map(|e| Some(LeaveOneOut::new(e, None))).collect(),
+                None => vec![None; design.y.cols()],
+            };
+            let penalties = vec![(2.0, lambda); design.y.cols()];
+            let found = Found { penalties, solutions: solved.solutions, residuals, spectrum: None, tried: Vec::new() };
+            return self.assemble(design, kernel, plan, found);
+        }
+        let (kernel, found) = self.choose(&kernels, &design, plan.method, &stage)?;
+        self.assemble(design, kernel, plan, found)
+    }
+
+    fn shape_of(&self, design: &Design) -> Shape {
+        Shape {
+            rows: design.rows(),
+            features: design.points.features(),
+            targets: design.y.cols(),
+            is_linear: self.kernels.iter().all(|kernel| kernel.linear_scale().is_some()),
+            is_weighted: design.weights.is_some(),
+            fixed_exponent: self.fixed().map(|(exponent, _)| exponent),
+        }
+    }
+
+    /// Tries every kernel, keeps the best, and solves on its decomposition.
+    fn choose(
+        &self,
+        kernels: &[SharedKernel],
+        design: &Design,
+        method: Method,
+        stage: &dyn Fn(&'static str) -> Result<()>,
+    ) -> Result<(SharedKernel, Found)> {
+        let folds = match &self.criterion {
+            Criterion::KFold(rule) if self.fixed().is_none() => {
+                Some(Folds::draw(rule, design.rows(), design.groups.as_deref(), self.seed)?)
+            }
+            _ => None,
+        };
+        let unlabelled = match &self.unlabelled {
+            Some(frame) => {
+                let (points, complete) = design.encoder.encode(frame)?;
+                Some(points.only(&complete))
+            }
+            None => None,
+        };
+        let mut source = GramSource::new(&design.points);
+        let mut best: Option<(usize, Candidate)> = None;
+        let mut tried = Vec::new();
+        for (index, kernel) in kernels.iter().enumerate() {
+            stage("Gram matrix")?;
+            let weights = design.weights.as_deref();
+            let spectrum = match kernel.linear_scale() {
+                Some(scale) if method == Method::Primal => {
+                    stage("decomposing")?;
+                    Spectrum::from_linear(&design.points.to_matrix(), scale, weights, self.offset)?
+                }
+                _ => {
+                    let gram = source.lower(&**kernel, kernels.len() > 1);
+                    stage("decomposing")?;
+                    Spectrum::from_gram(gram, weights, self.offset)?
+                }
+            };
+            stage("choosing")?;
+            let new_rows = unlabelled.as_ref().map(|new| project(&spectrum, &**kernel, design, new));
+            let extras = Extras { folds: folds.clone(), unlabelled: new_rows };
+            let candidate = self.judge(kernel.clone(), spectrum, design, &extras)?;
+            tried.push(Tried {
+                kernel: candidate.kernel.clone(),
+                surfaces: candidate.surfaces.clone(),
+                score: candidate.score,
+                is_chosen: false,
+            });
+            // Equal to nine digits is not better.
+            let margin = |score: f64| score - score.abs() * 1e-9;
+            if best.as_ref().is_none_or(|(_, known)| candidate.score < margin(known.score)) {
+                best = Some((index, candidate));
+            }
+        }
+        let (index, candidate) = best.ok_or_else(|| Error::Empty("there is no kernel to choose from".into()))?;
+        tried[index].is_chosen = true;
+        if self.fixed().is_some() {
+            tried.clear();
+        }
+        let kernel = candidate.kernel.clone();
+        let found = self.solve_on(candidate, design, stage)?;
+        Ok((kernel, Found { tried, ..found }))
+    }
+
+    /// Groups of targets that share one effective ridge.
+    fn target_groups(&self, count: usize) -> Vec<Vec<usize>> {
+        if self.shared_ridge { vec![(0..count).collect()] } else { (0..count).map(|t| vec![t]).collect() }
+    }
+
+    /// The exponent and λ of every group of targets on one decomposition.
+    fn judge(&self, kernel: SharedKernel, spectrum: Spectrum, design: &Design, extras: &Extras) -> Result<Candidate> {
+        let count = design.y.cols();
+        let targets: Vec<Target> = (0..count).map(|t| spectrum.target(design.y.col(t))).collect::<Result<_>>()?;
+        let (mut choices, mut surfaces, mut total) = (Vec::new(), Vec::new(), 0.0);
+        let search = Search {
+            exponents: self.exponents.clone(),
+            lambdas: self.lambdas.clone(),
+            refine: self.refine,
+            one_standard_error: self.one_standard_error,
+        };
+        let nothing_known = crate::select::Score { value: 0.0, standard_error: None };
+        for group in self.target_groups(count) {
+            let members: Vec<&Target> = group.iter().map(|t| &targets[*t]).collect();
+            if let Some((exponent, lambda)) = self.fixed() {
+                choices.push(Choice { exponent, lambda, score: nothing_known });
+                continue;
+            }
+            let range = search.range(&spectrum.path(&members), spectrum.largest(), spectrum.weight_sum());
+            let surface = match Judge::new(&spectrum, &members, &self.criterion, extras, range)? {
+                Some(judge) => search.run(&judge),
+                None => None,
+            };
+            match surface {
+                Some(surface) => {
+                    // With several targets each is in units of its variance, so that they can be added.
+                    let unit = if count > 1 && group.len() == 1 && self.criterion.is_squared_error() {
+                        spectrum.path(&members).zero_mse().max(f64::MIN_POSITIVE)
+                    } else {
+                        1.0
+                    };
+                    total += surface.best.score.value / unit;
+                    choices.push(surface.best);
+                    surfaces.push(surface);
+                }
+                // One row, or nothing to explain: every λ gives the same model.
+                None => {
+                    let lambda = self.lambdas.as_ref().and_then(|lambdas| lambdas.last().copied()).unwrap_or(1.0);
+                    let exponent = self.exponents[self.exponents.len() - 1];
+                    choices.push(Choice { exponent, lambda, score: nothing_known });
+                }
+            }
+        }
+        Ok(Candidate { kernel, spectrum, targets, choices, surfaces, score: total })
+    }
+
+    /// Solutions and leave-one-out of every target, from one decomposition.
+    fn solve_on(
+        &self,
+        candidate: Candidate,
+        design: &Design,
+        stage: &dyn Fn(&'static str) -> Result<()>,
+    ) -> Result<Found> {
+        let Candidate { kernel, spectrum, targets, choices, .. } = candidate;
+        let weights = design.weights.as_deref();
+        let mut found = Found::default();
+        for (group, choice) in self.target_groups(targets.len()).into_iter().zip(choices) {
+            let members: Vec<&Target> = group.iter().map(|t| &targets[*t]).collect();
+            stage("leave-one-out")?;
+            let residuals = match leave_one_out(&spectrum, &members, choice.exponent, &[libm::log(choice.lambda)]) {
+                Some(mut by_lambda) => {
+                    by_lambda.swap_remove(0).into_iter().map(|e| Some(LeaveOneOut::new(e, weights))).collect()
+                }
+                None => vec![None; group.len()],
+            };
+            stage("solving")?;
+            let pairs: Vec<(&Target, &[f64])> = group.iter().map(|t| (&targets[*t], design.y.col(*t))).collect();
+            let solutions =
+                spectral::solve(&spectrum, &*kernel, &design.points, &pairs, choice.exponent, choice.lambda);
+            found.penalties.extend(vec![(choice.exponent, choice.lambda); group.len()]);
+            found.solutions.extend(solutions);
+            found.residuals.extend::<Vec<Option<LeaveOneOut>>>(residuals);
+        }
+        if found.solutions.len() != design.y.cols() {
+            return Err(Error::Decomposition("the solution is not finite".into()));
+        }
+        Ok(Found { spectrum: Some(spectrum), ..found })
+    }
+
+    fn assemble(&self, design: Design, kernel: SharedKernel, plan: Plan, found: Found) -> Result<Fitted> {
+        let check: Option<DecompositionCheck> = found.spectrum.as_ref().map(Spectrum::check);
+        let weights = design.weights.as_deref();
+        let mut summaries = Vec::new();
+        for (t, solution) in found.solutions.iter().enumerate() {
+            let y = design.y.col(t);
+            let (exponent, lambda) = found.penalties[t];
+            let variance = weighted_variance(y, weights);
+            let largest = y.iter().fold(0.0, |max: f64, v| max.max(v.abs()));
+            let varies = variance.sqrt() > 16.0 * f64::EPSILON * largest;
+            let explained = |mse: f64| varies.then(|| 1.0 - mse / variance);
+            let loo = found.residuals[t].as_ref();
+            summaries.push(Summary {
+                target: design.targets[t].clone(),
+                rows: design.rows(),
+                lambda,
+                lambda_was_chosen: self.lambdas.as_ref().is_none_or(|lambdas| lambdas.len() > 1),
+                chosen_by: self.fixed().is_none().then(|| self.criterion.spec()),
+                exponent,
+                effective_ridge: solution.effective_ridge(),
+                stationary_ridges: solution.minimum.stationary.iter().map(|point| point.ridge()).collect(),
+                norm: solution.norm,
+                objective: solution.objective(exponent, lambda),
+                intercept: solution.offset,
+                has_offset: self.offset,
+                dof: solution.dof,
+                train_rmse: solution.train_mse.sqrt(),
+                train_r2: explained(solution.train_mse),
+                loo_rmse: loo.map(LeaveOneOut::rmse),
+                loo_r2: loo.and_then(|loo| explained(loo.mse)),
+                is_zero: solution.is_zero(),
+                target_range: y.iter().fold([f64::INFINITY, f64::NEG_INFINITY], |[l, h], v| [l.min(*v), h.max(*v)]),
+                certificate: Certificate::new(solution, check),
+            });
+        }
+        let length = found.solutions.first().map_or(0, |solution| solution.coefficients.len());
+        let all: Vec<f64> = found.solutions.iter().flat_map(|solution| solution.coefficients.iter().copied()).collect();
+        let coefficients = Matrix::from_columns(length, found.solutions.len(), all)?;
+        if coefficients.as_slice().iter().any(|c| !c.is_finite()) {
+            return Err(Error::Decomposition("the coefficients are not finite; a larger λ is needed".into()));
+        }
+        let expansion = if plan.method == Method::Primal {
+            Expansion::Linear { coefficients }
+        } else if kernel.is_precomputed() {
+            // Kernel values come with every new row; only their number is needed.
+            Expansion::Kernel {
+                points: Points::new(&Matrix::zeros(design.rows(), 0)),
+                alpha: coefficients,
+            }
+        } else {
+            Expansion::Kernel { points: design.points.clone(), alpha: coefficients }
+        };
+        let model = Model { encoder: design.encoder.clone(), kernel, expansion, summaries };
+        Ok(Fitted {
+            model,
+            solutions: found.solutions,
+            leave_one_out: found.residuals,
+            spectrum: found.spectrum,
+            plan,
+            design,
+            tried: found.tried,
+        })
+    }
+}
+
+/// What the solvers found, target by target.
+#[derive(Default)]
+struct Found {
+    /// Exponent and λ of each target.
+    penalties: Vec<(f64, f64)>,
+    solutions: Vec<Solution>,
+    residuals: Vec<Option<LeaveOneOut>>,
+    spectrum: Option<Spectrum>,
+    tried: Vec<Tried>,
+}
+
+/// The kernel with its numbers; text kept as codes is compared by `equality`.
+fn kernel_for(kernel: &SharedKernel, design: &Design) -> Result<SharedKernel> {
+    let points = &design.points;
+    let kernel = if points.code_columns() > 0 && !kernel.uses_codes() {
+        let equality: SharedKernel = Arc::new(Equality::new(0.5));
+        Arc::new(Combined::product(vec![kernel.clone(), equality]))
+    } else {
+        kernel.clone()
+    };
+    kernel.fitted_to(points, design.weights.as_deref())
+}
+
+/// Rows without target in the coordinates of a spectrum.
+fn project(spectrum: &Spectrum, kernel: &dyn crate::kernel::Kernel, design: &Design, new: &Points) -> Matrix {
+    let cross = space::cross(kernel, &design.points, new);
+    let mean = space::mean_column(kernel, &design.points, design.weights.as_deref());
+    spectrum.project(cross, &mean)
+}
+
+fn weighted_variance(y: &[f64], weights: Option<&[f64]>) -> f64 {
+    let weight = |i: usize| weights.map_or(1.0, |w| w[i]);
+    let total: f64 = weights.map_or(y.len() as f64, |w| w.iter().sum());
+    let mean = y.iter().enumerate().map(|(i, v)| weight(i) / total * v).sum::<f64>();
+    y.iter().enumerate().map(|(i, v)| weight(i) / total * (v - mean) * (v - mean)).sum()
+}

@@ -1,0 +1,230 @@
+//! One decomposition and one criterion: the value of any (exponent, λ).
+
+use crate::criterion::formula::{Facts, Formula};
+use crate::criterion::held_out::HeldOut;
+use crate::criterion::metric::MetricRule;
+use crate::criterion::{Criterion, Folds};
+use crate::error::{Error, Result};
+use crate::linalg::{Matrix, multiply};
+use crate::solver::power;
+use crate::spectrum::{Path, Spectrum, Target};
+
+/// The value of a criterion at one (m, λ); smaller is better.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Score {
+    /// With several targets: their sum, each in units of its variance.
+    pub value: f64,
+    /// Its standard error, where the criterion has one.
+    pub standard_error: Option<f64>,
+}
+
+/// What some criteria need beside the training rows.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Extras {
+    pub folds: Option<Folds>,
+    /// Rows without target, in the coordinates of the spectrum: f = M z/(d + γ), u × r.
+    pub unlabelled: Option<Matrix>,
+}
+
+/// γ of tables and searches, as logarithms relative to the largest eigenvalue: 1e-13 … 1e6.
+pub(super) const LOWEST: f64 = -30.0;
+pub(super) const HIGHEST: f64 = 13.9;
+
+pub(crate) struct Judge<'a> {
+    spectrum: &'a Spectrum,
+    targets: Vec<&'a Target>,
+    path: Path,
+    single: Vec<Path>,
+    /// What each target's error is divided by when there are several.
+    units: Vec<f64>,
+    kind: Kind<'a>,
+}
+
+enum Kind<'a> {
+    HeldOut(HeldOut),
+    Formula { formula: Formula, noise: Vec<f64>, spread: Option<Vec<f64>> },
+    Metric { rule: MetricRule, unlabelled: &'a Matrix },
+}
+
+impl<'a> Judge<'a> {
+    /// `None` when there is nothing to judge: a single row, or targets that are constant.
+    pub fn new(
+        spectrum: &'a Spectrum,
+        targets: &[&'a Target],
+        criterion: &Criterion,
+        extras: &'a Extras,
+        range: Option<(f64, f64)>,
+    ) -> Result<Option<Self>> {
+        let path = spectrum.path(targets);
+        if path.zero_mse() == 0.0 || spectrum.largest() == 0.0 || spectrum.rows() < 2 {
+            return Ok(None);
+        }
+        let single: Vec<Path> = targets.iter().map(|target| spectrum.path(&[target])).collect();
+        let units = match targets.len() {
+            1 => vec![1.0],
+            _ => single.iter().map(|path| path.zero_mse().max(f64::MIN_POSITIVE)).collect(),
+        };
+        let (low, high) = range.unwrap_or((LOWEST, HIGHEST));
+        let kind = match criterion {
+            Criterion::LeaveOneOut => match HeldOut::rows(spectrum, targets, low, high) {
+                Some(held_out) => Kind::HeldOut(held_out),
+                None => return Ok(None),
+            },
+            Criterion::KFold(_) => {
+                let folds = extras.folds.as_ref().ok_or_else(|| Error::Empty("folds must have been drawn".into()))?;
+                Kind::HeldOut(HeldOut::folds(spectrum, targets, folds, low, high)?)
+            }
+            Criterion::Formula(formula) => {
+                let spread = extras.unlabelled.as_ref().map(mean_squares);
+                Kind::Formula { formula: *formula, noise: Vec::new(), spread }
+            }
+            Criterion::Metric(rule) => {
+                let unlabelled = extras.unlabelled.as_ref().ok_or_else(|| {
+                    Error::argument("the criterion", "given rows without target", format!("{} and none", rule.name()))
+                })?;
+                Kind::Metric { rule: *rule, unlabelled }
+            }
+        };
+        let mut judge = Judge { spectrum, targets: targets.to_vec(), path, single, units, kind };
+        let noise = (0..judge.targets.len()).map(|t| judge.noise(t)).collect();
+        if let Kind::Formula { noise: place, .. } = &mut judge.kind {
+            *place = noise;
+        }
+        Ok(Some(judge))
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub fn spectrum(&self) -> &Spectrum {
+        self.spectrum
+    }
+
+    /// The criterion at one exponent and several λ, in rising order.
+    pub fn scores(&self, exponent: f64, log_lambdas: &[f64]) -> Vec<Score> {
+        if let Kind::HeldOut(held_out) = &self.kind {
+            let add = |values: &[f64]| values.iter().zip(&self.units).map(|(v, unit)| v / unit).sum::<f64>();
+            let errors = held_out.errors(exponent, log_lambdas);
+            return errors
+                .iter()
+                .map(|error| Score { value: add(&error.mse), standard_error: Some(add(&error.standard_error)) })
+                .collect();
+        }
+        let mut path = self.path.clone();
+        let ridges: Vec<Option<f64>> = log_lambdas
+            .iter()
+            .map(|log_lambda| power::minimise(&mut path, exponent, *log_lambda, None).log_ridge)
+            .collect();
+        let values = match &self.kind {
+            Kind::Metric { rule, unlabelled } => self.metric(*rule, unlabelled, &ridges),
+            Kind::Formula { formula, noise, spread } => ridges
+                .iter()
+                .map(|t| {
+                    (0..self.targets.len())
+                        .map(|index| {
+                            let facts = self.facts(index, *t, noise[index], spread.as_deref());
+                            let value = formula.value(&facts);
+                            if formula.is_squared_error() { value / self.units[index] } else { value }
+                        })
+                        .sum()
+                })
+                .collect(),
+            Kind::HeldOut(_) => Vec::new(),
+        };
+        values.into_iter().map(|value| Score { value, standard_error: None }).collect()
+    }
+
+    /// γ; far beyond the spectrum for the zero function.
+    fn gamma(&self, log_ridge: Option<f64>) -> f64 {
+        let most = libm::log(self.spectrum.largest()) + 60.0;
+        let log_gamma = log_ridge.map_or(most, |t| (t + libm::log(self.spectrum.weight_sum())).min(most));
+        libm::exp(log_gamma)
+    }
+
+    fn facts(&self, target: usize, log_ridge: Option<f64>, noise: f64, spread: Option<&[f64]>) -> Facts {
+        let (spectrum, path) = (self.spectrum, &self.single[target]);
+        let gamma = self.gamma(log_ridge);
+        let ridge = gamma / spectrum.weight_sum();
+        let rows = spectrum.rows() as f64;
+        let offset = f64::from(spectrum.has_offset());
+        let unseen = rows - offset - spectrum.eigenvalues().len() as f64;
+        let sum = |term: &dyn Fn(f64) -> f64| spectrum.eigenvalues().iter().map(|d| term(*d)).sum::<f64>();
+        let log_det_reduced = sum(&|d| libm::log(d + gamma)) + unseen * libm::log(gamma);
+        let spread_new = match spread {
+            Some(squares) => {
+                let terms = squares.iter().zip(spectrum.eigenvalues());
+                offset / rows + terms.map(|(s, d)| s / ((d + gamma) * (d + gamma))).sum::<f64>()
+            }
+            None => (offset + sum(&|d| (d / (d + gamma)) * (d / (d + gamma)))) / rows,
+        };
+        Facts {
+            rows,
+            train_mse: path.train_mse(ridge),
+            dof: path.dof(ridge),
+            noise,
+            quadratic: path.quadratic(ridge),
+            log_det: log_det_reduced + spectrum.log_constant_pivot(gamma),
+            log_det_reduced,
+            offset: spectrum.has_offset(),
+            spread_new,
+            left_train: (sum(&|d| (gamma / (d + gamma)) * (gamma / (d + gamma))) + unseen) / rows,
+        }
+    }
+
+    /// σ² = R/(1 − p) where gcv is least.
+    fn noise(&self, target: usize) -> f64 {
+        if !matches!(self.kind, Kind::Formula { formula: Formula::Mallows, .. }) {
+            return 0.0;
+        }
+        let unit = libm::log(self.spectrum.largest() / self.spectrum.weight_sum());
+        (0..=120)
+            .map(|i| unit + LOWEST + (HIGHEST - LOWEST) * f64::from(i) / 120.0)
+            .map(|t| self.facts(target, Some(t), 0.0, None))
+            .map(|facts| (Formula::Gcv.value(&facts), facts.train_mse / (1.0 - facts.dof / facts.rows)))
+            .fold((f64::INFINITY, 0.0), |best, next| if next.0 < best.0 { next } else { best })
+            .1
+    }
+
+    fn metric(&self, rule: MetricRule, unlabelled: &Matrix, ridges: &[Option<f64>]) -> Vec<f64> {
+        let mut values = vec![0.0; ridges.len()];
+        for (t, target) in self.targets.iter().enumerate() {
+            // The simplest fit comes first: the largest ridge.
+            let order: Vec<usize> = (0..ridges.len()).rev().collect();
+            let mut errors = Vec::new();
+            let (mut on_training, mut on_new) = (Vec::new(), Vec::new());
+            for index in &order {
+                let gamma = self.gamma(ridges[*index]);
+                errors.push(self.single[t].train_mse(gamma / self.spectrum.weight_sum()));
+                let (training, new) = self.spectrum.values_at(target, gamma, unlabelled);
+                on_training.push(training);
+                on_new.push(new);
+            }
+            let found = rule.values(&errors, &on_training, &on_new);
+            for (index, value) in order.iter().zip(found) {
+                values[*index] += value / self.units[t];
+            }
+        }
+        values
+    }
+}
+
+/// Mean over the rows of the squares in each column.
+fn mean_squares(m: &Matrix) -> Vec<f64> {
+    (0..m.cols()).map(|k| m.col(k).iter().map(|v| v * v).sum::<f64>() / m.rows().max(1) as f64).collect()
+}
+
+impl Spectrum {
+    /// f − b at the training rows and at rows without target (given as M of [`Extras`]), in own units.
+    fn values_at(&self, target: &Target, gamma: f64, unlabelled: &Matrix) -> (Vec<f64>, Vec<f64>) {
+        let coordinates: Vec<f64> =
+            target.z.iter().zip(self.eigenvalues()).map(|(z, d)| libm::ldexp(z / (d + gamma), target.power)).collect();
+        let shrunk: Vec<f64> = coordinates.iter().zip(self.eigenvalues()).map(|(c, d)| c * d).collect();
+        let training = multiply(self.basis(), &Matrix::column_vector(shrunk)).into_vec();
+        let training = match self.root_weights() {
+            Some(s) => training.iter().zip(s).map(|(f, s)| f / s).collect(),
+            None => training,
+        };
+        (training, multiply(unlabelled, &Matrix::column_vector(coordinates)).into_vec())
+    }
+}

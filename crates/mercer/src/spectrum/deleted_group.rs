@@ -1,0 +1,244 @@
+//! The ridge path of the data without a group of rows, from the decomposition of all rows.
+//!
+//! As for a single row (see `deleted`): at fixed γ the fit without the rows B equals the fit of all rows to
+//! targets in which y_B is replaced by y_B − c, c = (G⁻¹_BB)⁻¹ (G⁻¹y)_B, and c is the held-out residual.
+//! With z̃ = z − Q_Bᵀc the norm is N₋B = Σ d z̃²/(d + γ)². γ = (W − W_B)μ.
+
+use super::path::{Curve, CurvePoint};
+use super::{Spectrum, Target};
+use crate::linalg::{Cholesky, Matrix, multiply, multiply_by_transposed, multiply_transposed};
+
+/// How far, in logarithms, γ is kept from the largest eigenvalue: G⁻¹_BB must have a Cholesky factor.
+const LOWEST_LOG: f64 = 29.0;
+const HIGHEST_LOG: f64 = 184.0;
+
+/// The problem without a group of rows.
+pub(crate) struct DeletedGroup<'a> {
+    eigenvalues: &'a [f64],
+    /// Q_B of the directions with an eigenvalue, |B| × r.
+    basis_rows: Matrix,
+    /// The block BB of the projection on the directions without eigenvalue.
+    null: Matrix,
+    roots: Vec<f64>,
+    weight_left: f64,
+    targets: Vec<GroupTarget>,
+    power: i32,
+}
+
+struct GroupTarget {
+    z: Vec<f64>,
+    /// The part of s∘y without eigenvalue: the group's rows, and the energy of all.
+    null_rows: Vec<f64>,
+    null_energy: f64,
+    /// What the zero function leaves, for the group and for the rest.
+    zero_residuals: Vec<f64>,
+    zero_energy: f64,
+    rounding: f64,
+}
+
+/// One solve at one γ.
+struct AtGamma {
+    inverse: Vec<f64>,
+    factor: Option<Cholesky>,
+}
+
+impl<'a> DeletedGroup<'a> {
+    /// `rows` must leave at least one other row.
+    pub fn new(spectrum: &'a Spectrum, targets: &[&Target], rows: &[usize]) -> Self {
+        let visible = spectrum.eigenvalues.iter().take_while(|d| **d > 0.0).count();
+        let basis = &spectrum.basis;
+        let all = Matrix::from_fn(rows.len(), basis.cols(), |i, k| basis.get(rows[i], k));
+        let basis_rows = Matrix::from_fn(rows.len(), visible, |i, k| all.get(i, k));
+        let root = |row: usize| spectrum.root_weights.as_ref().map_or(1.0, |s| s[row]);
+        let roots: Vec<f64> = rows.iter().map(|row| root(*row)).collect();
+        let weight: f64 = roots.iter().map(|s| s * s).sum();
+        let weight_left = spectrum.weight_sum - weight;
+        let is_full = basis.cols() + usize::from(spectrum.offset) == basis.rows();
+        let null = if is_full {
+            let directions = Matrix::from_fn(rows.len(), basis.cols() - visible, |i, k| all.get(i, visible + k));
+            multiply_by_transposed(&directions, &directions)
+        } else {
+            // Everything but the basis and, with an offset, the constant.
+            let inside = multiply_by_transposed(&basis_rows, &basis_rows);
+            Matrix::from_fn(rows.len(), rows.len(), |i, j| {
+                let constant = if spectrum.offset { roots[i] * roots[j] / spectrum.weight_sum } else { 0.0 };
+                f64::from(i == j) - constant - inside.get(i, j)
+            })
+        };
+        let power = targets.iter().map(|target| target.power).max().unwrap_or(0);
+        let targets = targets
+            .iter()
+            .map(|target| {
+                let by = target.power - power;
+                let scaled = |v: f64| libm::ldexp(v, by);
+                let z: Vec<f64> = target.z.iter().map(|v| scaled(*v)).collect();
+                let null_rows: Vec<f64> = if is_full {
+                    (0..rows.len()).map(|i| (visible..basis.cols()).map(|k| all.get(i, k) * z[k]).sum()).collect()
+                } else {
+                    rows.iter().map(|row| scaled(target.outside[*row])).collect()
+                };
+                let square = |values: &[f64]| values.iter().map(|v| scaled(*v) * scaled(*v)).sum::<f64>();
+                let null_energy = z[visible..].iter().map(|v| v * v).sum::<f64>() + square(&target.outside);
+                let centred: Vec<f64> = rows.iter().map(|row| scaled(target.centred[*row])).collect();
+                // (I − ssᵀ/W)⁻¹ on the group.
+                let sum: f64 = centred.iter().zip(&roots).map(|(c, s)| c * s).sum();
+                let share = if spectrum.offset { sum / weight_left } else { 0.0 };
+                let zero_residuals: Vec<f64> = centred.iter().zip(&roots).map(|(c, s)| c + share * s).collect();
+                let energy = square(&target.centred);
+                let removed: f64 = centred.iter().zip(&zero_residuals).map(|(a, b)| a * b).sum();
+                let mean = 16.0 * f64::EPSILON * libm::ldexp(target.mean, -power);
+                GroupTarget {
+                    z,
+                    null_rows,
+                    null_energy,
+                    zero_residuals,
+                    zero_energy: (energy - removed).max(0.0),
+                    rounding: 1e-28 * energy + mean * mean,
+                }
+            })
+            .collect();
+        DeletedGroup { eigenvalues: &spectrum.eigenvalues[..visible], basis_rows, null, roots, weight_left, targets, power }
+    }
+
+    /// Residuals y − f₋B(x) of the group's rows, `[target][row]` in the targets' own units, of the fit with this
+    /// log μ; `None` stands for the zero function.
+    pub fn residuals(&self, log_ridge: Option<f64>) -> Vec<Vec<f64>> {
+        match log_ridge {
+            Some(t) => {
+                let gamma = self.gamma(t);
+                let at = self.factor(gamma);
+                (0..self.targets.len()).map(|t| self.own_units(&self.residual(t, gamma, &at))).collect()
+            }
+            None => self.targets.iter().map(|target| self.own_units(&target.zero_residuals)).collect(),
+        }
+    }
+
+    fn gamma(&self, t: f64) -> f64 {
+        let log_largest = libm::log(self.largest());
+        libm::exp((t + libm::log(self.weight_left)).clamp(log_largest - LOWEST_LOG, log_largest + HIGHEST_LOG))
+    }
+
+    fn largest(&self) -> f64 {
+        self.eigenvalues.first().copied().unwrap_or(0.0).max(f64::MIN_POSITIVE)
+    }
+
+    /// γ G⁻¹_BB, factored; scaled by γ so that its entries stay near 1.
+    fn factor(&self, gamma: f64) -> AtGamma {
+        let inverse: Vec<f64> = self.eigenvalues.iter().map(|d| 1.0 / (d + gamma)).collect();
+        let mut scaled = self.basis_rows.clone();
+        for (k, inverse) in inverse.iter().enumerate() {
+            let factor = (gamma * inverse).sqrt();
+            scaled.col_mut(k).iter_mut().for_each(|q| *q *= factor);
+        }
+        let mut block = multiply_by_transposed(&scaled, &scaled);
+        block.as_mut_slice().iter_mut().zip(self.null.as_slice()).for_each(|(b, n)| *b += n);
+        AtGamma { inverse, factor: Cholesky::new(block) }
+    }
+
+    /// (G⁻¹_BB)⁻¹ v; NaN where G⁻¹_BB is singular to rounding.
+    fn solve(&self, v: Vec<f64>, gamma: f64, at: &AtGamma) -> Vec<f64> {
+        let Some(factor) = &at.factor else { return vec![f64::NAN; v.len()] };
+        let mut column = Matrix::column_vector(v);
+        factor.solve(&mut column);
+        column.as_mut_slice().iter_mut().for_each(|x| *x *= gamma);
+        column.into_vec()
+    }
+
+    /// c of target `t` in scaled coordinates.
+    fn residual(&self, t: usize, gamma: f64, at: &AtGamma) -> Vec<f64> {
+        let target = &self.targets[t];
+        let coordinates: Vec<f64> = target.z.iter().zip(&at.inverse).map(|(z, inverse)| z * inverse).collect();
+        let mut dual = multiply(&self.basis_rows, &Matrix::column_vector(coordinates)).into_vec();
+        dual.iter_mut().zip(&target.null_rows).for_each(|(a, n)| *a += n / gamma);
+        self.solve(dual, gamma, at)
+    }
+}
+
+impl DeletedGroup<'_> {
+    /// The path at t = log μ and the residuals there, from one factorisation.
+    pub fn at_with_residuals(&self, t: f64) -> (CurvePoint, Vec<Vec<f64>>) {
+        let gamma = self.gamma(t);
+        let at = self.factor(gamma);
+        let (mut norm, mut shrunk, mut train) = (0.0, 0.0, 0.0);
+        let mut residuals = Vec::with_capacity(self.targets.len());
+        for (index, target) in self.targets.iter().enumerate() {
+            let c = self.residual(index, gamma, &at);
+            residuals.push(self.own_units(&c));
+            let moved = multiply_transposed(&self.basis_rows, &Matrix::column_vector(c.clone())).into_vec();
+            let u: Vec<f64> = (0..moved.len()).map(|k| (target.z[k] - moved[k]) * at.inverse[k]).collect();
+            let null_change = multiply(&self.null, &Matrix::column_vector(c.clone())).into_vec();
+            // The rows' own entries of G⁻¹ã must vanish too: their multiple of G⁻¹'s columns is taken out.
+            let pulled: Vec<f64> = u.iter().zip(&at.inverse).map(|(u, inverse)| u * inverse).collect();
+            let mut pull = multiply(&self.basis_rows, &Matrix::column_vector(pulled)).into_vec();
+            for (i, p) in pull.iter_mut().enumerate() {
+                *p += (target.null_rows[i] - null_change[i]) / gamma / gamma;
+            }
+            let kappa = self.solve(pull, gamma, &at);
+            let back = multiply_transposed(&self.basis_rows, &Matrix::column_vector(kappa)).into_vec();
+            for (k, d) in self.eigenvalues.iter().enumerate() {
+                norm += d * u[k] * u[k];
+                shrunk += gamma * d * u[k] * (u[k] - back[k]) * at.inverse[k];
+                train += gamma * gamma * u[k] * u[k];
+            }
+            let cross: f64 = c.iter().zip(&target.null_rows).map(|(c, n)| c * n).sum();
+            let square: f64 = c.iter().zip(&null_change).map(|(c, n)| c * n).sum();
+            train += (target.null_energy - 2.0 * cross + square).max(0.0);
+        }
+        let log_gamma = t + libm::log(self.weight_left);
+        let beyond = (libm::log(self.largest()) + HIGHEST_LOG - log_gamma).min(0.0);
+        let point = CurvePoint {
+            log_norm: libm::log(norm) + self.log_unit() + 2.0 * beyond,
+            slope: (shrunk / norm).clamp(0.0, 1.0),
+            train: train / self.weight_left,
+        };
+        (point, residuals)
+    }
+
+    fn own_units(&self, c: &[f64]) -> Vec<f64> {
+        c.iter().zip(&self.roots).map(|(c, s)| libm::ldexp(c / s, self.power)).collect()
+    }
+}
+
+impl Curve for DeletedGroup<'_> {
+    fn at(&mut self, t: f64) -> CurvePoint {
+        self.at_with_residuals(t).0
+    }
+
+    fn weight_sum(&self) -> f64 {
+        self.weight_left
+    }
+
+    fn log_unit(&self) -> f64 {
+        2.0 * f64::from(self.power) * std::f64::consts::LN_2
+    }
+
+    fn zero_train(&self) -> f64 {
+        self.targets.iter().map(|target| target.zero_energy).sum::<f64>() / self.weight_left
+    }
+
+    fn log_energy(&self) -> f64 {
+        if self.log_tail() > f64::NEG_INFINITY {
+            libm::log(self.zero_train() * self.weight_left) + self.log_unit()
+        } else {
+            f64::NEG_INFINITY
+        }
+    }
+
+    fn log_tail(&self) -> f64 {
+        let mut tail = 0.0;
+        let mut rounding = 0.0;
+        for target in &self.targets {
+            let moved =
+                multiply_transposed(&self.basis_rows, &Matrix::column_vector(target.zero_residuals.clone())).into_vec();
+            let terms = self.eigenvalues.iter().zip(&target.z).zip(&moved);
+            tail += terms.map(|((d, z), m)| d * (z - m) * (z - m)).sum::<f64>();
+            rounding += target.rounding;
+        }
+        if tail <= self.largest() * rounding { f64::NEG_INFINITY } else { libm::log(tail) + self.log_unit() }
+    }
+
+    fn log_spread(&self) -> (f64, f64) {
+        let log_largest = libm::log(self.largest());
+        (log_largest, log_largest - LOWEST_LOG)
+    }
+}
