@@ -78,6 +78,20 @@ pub trait Kernel: Debug + Send + Sync {
         let _ = distances;
     }
 
+    /// The derivatives of the kernel values with respect to the distances that
+    /// [`of_distances`](Self::of_distances) takes, in their place. Only for squared Euclidean distances; 0 at distance
+    /// 0, where some kernels have a kink.
+    fn slopes_of_distances(&self, distances: &mut [f64]) {
+        let _ = distances;
+    }
+
+    /// The same kernel with one lengthscale per feature, or one for all if the list has one entry; `None` for a kernel
+    /// that is not a function of a distance.
+    fn with_lengthscales(&self, lengthscales: &[f64]) -> Option<SharedKernel> {
+        let _ = lengthscales;
+        None
+    }
+
     /// Whether this kernel reads the codes of text columns.
     fn uses_codes(&self) -> bool {
         false

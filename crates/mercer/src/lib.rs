@@ -63,6 +63,7 @@ mod fit;
 pub mod format;
 pub mod kernel;
 pub mod linalg;
+pub mod metric;
 mod model;
 pub mod plan;
 pub mod range;

@@ -6,6 +6,7 @@
 pub(crate) mod double;
 
 use faer::dyn_stack::{MemBuffer, MemStack};
+use faer::linalg::matmul::triangular::{self, BlockStructure};
 use faer::linalg::{cholesky, evd, matmul, svd, triangular_solve};
 use faer::{Accum, MatMut, MatRef, Par};
 use rand_chacha::ChaCha8Rng;
@@ -160,6 +161,45 @@ pub(crate) fn multiply_both_transposed(a: &Matrix, b: &Matrix) -> Matrix {
     let mut out = Matrix::zeros(a.cols, b.rows);
     matmul::matmul(out.view_mut(), Accum::Replace, a.view().transpose(), b.view().transpose(), 1.0, shares());
     out
+}
+
+/// A diag(w) A for a symmetric A (both triangles) and weights that are not negative; both triangles.
+pub(crate) fn weighted_square(a: &Matrix, weights: &[f64]) -> Matrix {
+    let n = a.rows;
+    let mut scaled = a.clone();
+    for (j, weight) in weights.iter().enumerate() {
+        let root = weight.max(0.0).sqrt();
+        scaled.col_mut(j).iter_mut().for_each(|x| *x *= root);
+    }
+    let mut out = Matrix::zeros(n, n);
+    triangular::matmul(
+        out.view_mut(),
+        BlockStructure::TriangularLower,
+        Accum::Replace,
+        scaled.view(),
+        BlockStructure::Rectangular,
+        scaled.view().transpose(),
+        BlockStructure::Rectangular,
+        1.0,
+        shares(),
+    );
+    mirror_lower(&mut out);
+    out
+}
+
+/// Copies the lower triangle to the upper one, in tiles that stay in the cache.
+pub(crate) fn mirror_lower(a: &mut Matrix) {
+    const TILE: usize = 32;
+    let n = a.rows;
+    for column in (0..n).step_by(TILE) {
+        for row in (column..n).step_by(TILE) {
+            for j in column..(column + TILE).min(n) {
+                for i in row.max(j + 1)..(row + TILE).min(n) {
+                    a.data[i * n + j] = a.data[j * n + i];
+                }
+            }
+        }
+    }
 }
 
 /// What the run-time check of a decomposition found, in units of (dimension × machine epsilon).
@@ -398,6 +438,23 @@ impl Cholesky {
     pub fn solve(&self, b: &mut Matrix) {
         triangular_solve::solve_lower_triangular_in_place(self.factor.view(), b.view_mut(), shares());
         triangular_solve::solve_upper_triangular_in_place(self.factor.view().transpose(), b.view_mut(), shares());
+    }
+
+    /// A⁻¹, both triangles.
+    pub fn inverse(&self) -> Result<Matrix> {
+        let n = self.factor.rows;
+        let mut out = Matrix::zeros(n, n);
+        let scratch = cholesky::llt::inverse::inverse_scratch::<f64>(n, shares());
+        let mut buffer = MemBuffer::try_new(scratch)
+            .map_err(|_| Error::Decomposition("no memory for the inverse of the Gram matrix".into()))?;
+        cholesky::llt::inverse::inverse(out.view_mut(), self.factor.view(), shares(), MemStack::new(&mut buffer));
+        mirror_lower(&mut out);
+        Ok(out)
+    }
+
+    /// ln det A.
+    pub fn log_det(&self) -> f64 {
+        (0..self.factor.rows).map(|i| 2.0 * libm::log(self.factor.get(i, i))).sum()
     }
 
     /// The diagonal of A⁻¹: (A⁻¹)ᵢᵢ = ‖L⁻¹eᵢ‖², from blocks of columns of L⁻¹ that are thrown away again.

@@ -68,6 +68,8 @@ pub trait Profile: Copy + Debug + Send + Sync + 'static {
     const ABSOLUTE: bool = false;
     /// φ at q = r² (or at q = r, if [`ABSOLUTE`](Self::ABSOLUTE)).
     fn at(&self, q: f64) -> f64;
+    /// dφ/dq, for squared Euclidean distances q > 0.
+    fn slope(&self, q: f64) -> f64;
     /// Refuses parameters that no kernel can have.
     fn check(&self) -> Result<()> {
         Ok(())
@@ -87,6 +89,10 @@ impl Profile for GaussianProfile {
     fn at(&self, q: f64) -> f64 {
         exp(-0.5 * q)
     }
+    #[inline(always)]
+    fn slope(&self, q: f64) -> f64 {
+        -0.5 * exp(-0.5 * q)
+    }
 }
 
 /// exp(−Σⱼ |xⱼ − x′ⱼ|/ℓ)
@@ -99,6 +105,11 @@ impl Profile for LaplaceProfile {
     fn at(&self, q: f64) -> f64 {
         exp(-q)
     }
+    #[inline(always)]
+    fn slope(&self, q: f64) -> f64 {
+        // Of the sum of absolute differences.
+        -exp(-q)
+    }
 }
 
 /// exp(−r)
@@ -109,6 +120,11 @@ impl Profile for Matern12Profile {
     #[inline(always)]
     fn at(&self, q: f64) -> f64 {
         exp(-q.sqrt())
+    }
+    #[inline(always)]
+    fn slope(&self, q: f64) -> f64 {
+        let u = q.sqrt();
+        -0.5 * exp(-u) / u
     }
 }
 
@@ -123,6 +139,10 @@ impl Profile for Matern32Profile {
         // Past the underflow of exp the product would be ∞ · 0.
         if u > 708.0 { 0.0 } else { (1.0 + u) * exp(-u) }
     }
+    #[inline(always)]
+    fn slope(&self, q: f64) -> f64 {
+        -1.5 * exp(-(3.0 * q).sqrt())
+    }
 }
 
 /// (1 + √5 r + 5r²/3) exp(−√5 r)
@@ -134,6 +154,11 @@ impl Profile for Matern52Profile {
     fn at(&self, q: f64) -> f64 {
         let u = (5.0 * q).sqrt();
         if u > 708.0 { 0.0 } else { (1.0 + u + u * u * (1.0 / 3.0)) * exp(-u) }
+    }
+    #[inline(always)]
+    fn slope(&self, q: f64) -> f64 {
+        let u = (5.0 * q).sqrt();
+        if u > 708.0 { 0.0 } else { -(5.0 / 6.0) * (1.0 + u) * exp(-u) }
     }
 }
 
@@ -163,6 +188,11 @@ impl Profile for RationalQuadraticProfile {
     }
     fn others(&self) -> String {
         format!(",shape={}", self.shape)
+    }
+    #[inline(always)]
+    fn slope(&self, q: f64) -> f64 {
+        let base = 1.0 + q / (2.0 * self.shape);
+        -0.5 * libm::exp(-(self.shape + 1.0) * libm::log(base))
     }
 }
 
@@ -306,6 +336,27 @@ impl<P: Profile> Kernel for Radial<P> {
             #[inline(always)]
             || distances.iter_mut().for_each(|q| *q = self.profile.at(*q * inverse)),
         );
+    }
+
+    fn slopes_of_distances(&self, distances: &mut [f64]) {
+        let inverse = self.inverse[0];
+        vectorize(
+            #[inline(always)]
+            || {
+                for q in distances.iter_mut() {
+                    let slope = inverse * self.profile.slope(*q * inverse);
+                    *q = if *q > 0.0 { slope } else { 0.0 };
+                }
+            },
+        );
+    }
+
+    fn with_lengthscales(&self, lengthscales: &[f64]) -> Option<SharedKernel> {
+        let lengthscale = match lengthscales {
+            [one] => Lengthscale::One(*one),
+            each => Lengthscale::Each(each.to_vec()),
+        };
+        Some(Arc::new(Radial::with_profile(self.profile, lengthscale)))
     }
 
     fn fitted_to(&self, points: &Points, weights: Option<&[f64]>) -> Result<SharedKernel> {

@@ -1,0 +1,11 @@
+//! Learning the metric: one lengthscale per feature, or a full linear map of the features, from the data.
+//!
+//! | chapter | |
+//! |---|---|
+//! | [`objective`] | leave-one-out or restricted likelihood as a function of the lengthscales and the ridge, with its gradient |
+//! | [`descent`] | a quasi-Newton search |
+//! | [`outer`] | the average outer product of the gradients of f, iterated |
+
+pub mod descent;
+pub mod objective;
+pub mod outer;
