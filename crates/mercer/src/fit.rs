@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::criterion::{Criterion, LeaveOneOut};
 use crate::data::{Design, Encoding, Frame, Missing, Roles, Scale, TextAs};
 use crate::error::{Error, Result};
+use crate::journal::SharedJournal;
 use crate::kernel::{Kernel, SharedKernel};
 use crate::linalg::Matrix;
 use crate::model::{Model, Summary};
@@ -41,6 +42,7 @@ pub struct Fit {
     one_standard_error: bool,
     unlabelled: Option<Frame>,
     seed: u64,
+    journal: Option<SharedJournal>,
     offset: bool,
     scale: Option<Scale>,
     missing: Missing,
@@ -117,6 +119,7 @@ impl Fit {
             one_standard_error: false,
             unlabelled: None,
             seed: 1,
+            journal: None,
             offset: true,
             scale: None,
             missing: Missing::Error,
@@ -172,6 +175,11 @@ impl Fit {
     /// Rows without target, for the criteria `dee`, `tri` and `adj`.
     pub fn unlabelled(self, frame: Frame) -> Self {
         Fit { unlabelled: Some(frame), ..self }
+    }
+
+    /// Remembers what was found for each kernel, so that a stopped selection can go on.
+    pub fn journal(self, journal: SharedJournal) -> Self {
+        Fit { journal: Some(journal), ..self }
     }
 
     /// The seed with which folds are drawn.

@@ -79,6 +79,9 @@ struct Header {
     width: usize,
     /// Text columns kept as codes.
     code_columns: usize,
+    /// Whether the scaled features are multiplied by a matrix before the kernel sees them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    is_projected: bool,
     summaries: Vec<Summary>,
 }
 
@@ -96,6 +99,9 @@ pub fn to_bytes(model: &Model) -> Result<Vec<u8>, FormatError> {
         if let Feature::Number { shift, scale, fill, .. } = feature {
             numbers.extend([*shift, *scale, *fill]);
         }
+    }
+    if let Some(projection) = &encoder.projection {
+        numbers.extend_from_slice(projection.as_slice());
     }
     let (is_linear, points, width, code_columns) = match &model.expansion {
         Expansion::Linear { coefficients } => {
@@ -126,6 +132,7 @@ pub fn to_bytes(model: &Model) -> Result<Vec<u8>, FormatError> {
         points,
         width,
         code_columns,
+        is_projected: encoder.projection.is_some(),
         summaries: model.summaries.clone(),
     };
     let header = serde_json::to_vec(&header).map_err(|error| FormatError::Header(error.to_string()))?;
@@ -176,15 +183,30 @@ pub fn from_bytes(bytes: &[u8]) -> Result<Model, FormatError> {
     }
     // Every feature is a number of each point or a code; every category was seen in a row or has a coefficient.
     let expected_width = if kernel.is_precomputed() { header.points } else { header.width };
-    let most_features = expected_width.saturating_add(header.code_columns);
-    let mut features = text::read(sections.text, most_features, header.width.max(header.points))?;
+    // A projection has numbers for every feature it reads.
+    let most_width = if header.is_projected { count } else { expected_width };
+    let most_features = most_width.saturating_add(header.code_columns);
+    let mut features = text::read(sections.text, most_features, most_width.max(header.points))?;
     let numeric = features.iter().filter(|feature| matches!(feature, Feature::Number { .. })).count();
-    if numeric.checked_mul(3).and_then(|scales| scales.checked_add(carried)) != Some(count) {
+    let encoder = Encoder {
+        features: std::mem::take(&mut features),
+        missing: header.missing,
+        scale: header.scale,
+        nonnegative: header.nonnegative,
+        projection: None,
+    };
+    let encoded = encoder.width();
+    let projection = if header.is_projected { encoded.checked_mul(header.width) } else { Some(0) };
+    let said = numeric
+        .checked_mul(3)
+        .and_then(|scales| scales.checked_add(carried)?.checked_add(projection?));
+    if said != Some(count) {
         return contradiction("its sizes do not fit its numbers");
     }
 
     let mut numbers = Numbers { bytes: sections.numbers };
-    for feature in &mut features {
+    let mut encoder = encoder;
+    for feature in &mut encoder.features {
         if let Feature::Number { shift, scale, fill, .. } = feature {
             [*shift, *scale, *fill] = [numbers.one()?, numbers.one()?, numbers.one()?];
             if *scale == 0.0 {
@@ -192,9 +214,14 @@ pub fn from_bytes(bytes: &[u8]) -> Result<Model, FormatError> {
             }
         }
     }
-    let encoder = Encoder { features, missing: header.missing, scale: header.scale, nonnegative: header.nonnegative };
+    if header.is_projected {
+        if kernel.is_precomputed() || header.is_linear {
+            return contradiction("a learned metric with a kernel that has none");
+        }
+        encoder.projection = Some(numbers.matrix(encoded, header.width)?);
+    }
     let coded = |feature: &&Feature| matches!(feature, Feature::Text { text_as: TextAs::Equality, .. });
-    if encoder.width() != expected_width || encoder.features.iter().filter(coded).count() != header.code_columns {
+    if encoder.points_width() != expected_width || encoder.features.iter().filter(coded).count() != header.code_columns {
         return contradiction("its features do not fit its points");
     }
     kernel.check(header.width, header.code_columns).map_err(|error| FormatError::Contradiction(error.to_string()))?;

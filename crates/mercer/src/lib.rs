@@ -48,6 +48,10 @@
 //! | [`select`] | the surface of a criterion over exponents and λ |
 //! | [`certificate`] | what was verified about an answer |
 //! | [`range`] | `0.1..2.9:0.1`: many numbers in one word |
+//! | [`metric`] | lengthscales per feature and linear maps of the features, learned |
+//! | [`auto`] | families, metric, exponent and λ by themselves |
+//! | [`assess`] | an error estimate that selection did not touch |
+//! | [`journal`] | resuming a long selection |
 //! | [`plan`] | method and memory, before anything is allocated |
 //! | [`Fit`], [`Model`] | the front door, and what comes out of it |
 //! | [`mod@format`] | models as bytes |
@@ -55,12 +59,15 @@
 
 #![forbid(unsafe_code)]
 
+pub mod assess;
+pub mod auto;
 pub mod certificate;
 pub mod criterion;
 pub mod data;
 pub mod error;
 mod fit;
 pub mod format;
+pub mod journal;
 pub mod kernel;
 pub mod linalg;
 pub mod metric;
@@ -76,6 +83,7 @@ pub mod synthetic;
 pub mod table;
 
 pub use error::{Error, Result};
+pub use auto::{Automated, Automatic};
 pub use fit::{Fit, Fitted, Observer, Tried};
 pub use linalg::Matrix;
 pub use model::{Model, Summary};

@@ -1,10 +1,13 @@
 //! Choosing λ and the exponent: a grid over the whole useful part of the path, then a search between its best points.
 
+mod along;
 mod judge;
 
 pub(crate) use judge::{Extras, Judge};
+pub use along::PathPoint;
 pub use judge::Score;
 
+use crate::spectrum::{Path, Spectrum};
 use judge::{HIGHEST, LOWEST};
 
 /// A criterion over exponents and λ.
@@ -52,7 +55,7 @@ const STEPS: usize = 14;
 
 impl Search {
     /// The range of γ (logarithms, relative to the largest eigenvalue) that given λ can lead to.
-    pub fn range(&self, path: &crate::spectrum::Path, largest: f64, weight_sum: f64) -> Option<(f64, f64)> {
+    pub fn range(&self, path: &Path, largest: f64, weight_sum: f64) -> Option<(f64, f64)> {
         let lambdas = self.lambdas.as_ref()?;
         let unit = libm::log(largest / weight_sum);
         let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
@@ -206,7 +209,10 @@ fn simplest_within_one_error(judge: &Judge<'_>, surface: &mut Surface) {
 
 /// log λ at evenly spaced ridges; for m < 1 only where the stationary point is a minimum (λ rises with μ).
 fn grid(judge: &Judge<'_>, exponent: f64) -> Vec<f64> {
-    let (spectrum, path) = (judge.spectrum(), judge.path());
+    useful_lambdas(judge.spectrum(), judge.path(), exponent)
+}
+
+fn useful_lambdas(spectrum: &Spectrum, path: &Path, exponent: f64) -> Vec<f64> {
     let unit = libm::log(spectrum.largest() / spectrum.weight_sum());
     let mut grid: Vec<f64> = (0..GRID)
         .map(|i| unit + LOWEST + (HIGHEST - LOWEST) * i as f64 / (GRID - 1) as f64)

@@ -128,6 +128,28 @@ impl Design {
         Design::new(&frame, &roles, encoding)
     }
 
+    /// The same rows with a learned metric: their features times `projection` (features × new features).
+    pub(crate) fn projected(&self, projection: &Matrix) -> Self {
+        let x = super::project(&self.points.to_matrix(), projection);
+        let codes = (0..self.points.code_columns()).map(|j| self.points.codes(j).to_vec()).collect();
+        let encoder = Encoder { projection: Some(projection.clone()), ..self.encoder.clone() };
+        Design { points: Points::with_codes(&x, codes), encoder, ..self.clone() }
+    }
+
+    /// These rows alone, read as before.
+    pub(crate) fn subset(&self, rows: &[usize]) -> Self {
+        Design {
+            encoder: self.encoder.clone(),
+            points: self.points.subset(rows),
+            y: Matrix::from_fn(rows.len(), self.y.cols(), |i, t| self.y.get(rows[i], t)),
+            targets: self.targets.clone(),
+            weights: self.weights.as_ref().map(|w| rows.iter().map(|row| w[*row]).collect()),
+            groups: self.groups.as_ref().map(|g| rows.iter().map(|row| g[*row]).collect()),
+            dropped_missing: 0,
+            dropped_weightless: 0,
+        }
+    }
+
     /// Number of rows in use.
     pub fn rows(&self) -> usize {
         self.points.rows()
@@ -177,7 +199,7 @@ fn feature_names(frame: &Frame, roles: &Roles) -> Result<Vec<String>> {
 }
 
 /// Equal entries of a column, text or number, get equal codes.
-fn group_codes(frame: &Frame, name: &str, rows: &[usize]) -> Result<Vec<u32>> {
+pub(crate) fn group_codes(frame: &Frame, name: &str, rows: &[usize]) -> Result<Vec<u32>> {
     let column = frame.column(name)?;
     let mut known: std::collections::HashMap<String, u32> = std::collections::HashMap::new();
     let code = |&row: &usize| {

@@ -99,6 +99,8 @@ pub struct Encoder {
     pub scale: Scale,
     /// Whether values below 0 (after scaling) are clamped to it.
     pub nonnegative: bool,
+    /// A learned metric: the scaled features (a row) times this matrix are what the kernel sees.
+    pub projection: Option<Matrix>,
 }
 
 /// The code of a category that training did not know; it equals no other.
@@ -125,10 +127,16 @@ impl Encoder {
                 }
             });
         }
-        Ok(Encoder { features, missing: encoding.missing, scale: encoding.scale, nonnegative: encoding.nonnegative })
+        let Encoding { missing, scale, nonnegative, .. } = encoding;
+        Ok(Encoder { features, missing, scale, nonnegative, projection: None })
     }
 
-    /// Number of numeric features after encoding (one-hot columns counted).
+    /// Number of numeric features that the kernel sees.
+    pub fn points_width(&self) -> usize {
+        self.projection.as_ref().map_or_else(|| self.width(), Matrix::cols)
+    }
+
+    /// Number of numeric features after encoding (one-hot columns counted), before a learned metric.
     pub fn width(&self) -> usize {
         self.features
             .iter()
@@ -222,8 +230,25 @@ impl Encoder {
                 }
             }
         }
+        let matrix = match &self.projection {
+            Some(projection) => project(&matrix, projection),
+            None => matrix,
+        };
         Ok(Points::with_codes(&matrix, codes))
     }
+}
+
+/// X P, every entry summed in one order: a row has the same bits alone and among others.
+pub(crate) fn project(x: &Matrix, projection: &Matrix) -> Matrix {
+    let mut out = Matrix::zeros(x.rows(), projection.cols());
+    for k in 0..projection.cols() {
+        let column = out.col_mut(k);
+        for j in 0..x.cols() {
+            let factor = projection.get(j, k);
+            column.iter_mut().zip(x.col(j)).for_each(|(sum, x)| *sum += x * factor);
+        }
+    }
+    out
 }
 
 /// One cell, scaled; `low` is `None` where negative values are fine, else whether they are clamped.

@@ -76,6 +76,15 @@ impl Frame {
         self.rows
     }
 
+    /// These rows, in this order.
+    pub fn select_rows(&self, rows: &[usize]) -> Self {
+        let columns = self.columns.iter().map(|column| match column {
+            Column::Number(cells) => Column::Number(rows.iter().map(|row| cells[*row]).collect()),
+            Column::Text(cells) => Column::Text(rows.iter().map(|row| cells[*row].clone()).collect()),
+        });
+        Frame { names: self.names.clone(), columns: columns.collect(), places: self.places.clone(), rows: rows.len() }
+    }
+
     /// The columns' names, in order.
     pub fn names(&self) -> &[String] {
         &self.names

@@ -1,5 +1,7 @@
 //! A fit, step by step: Gram matrix, decomposition, choice, solution, model.
 
+mod recorded;
+
 use std::sync::Arc;
 
 use super::{Fit, Fitted, Tried};
@@ -94,9 +96,7 @@ impl Fit {
             None => None,
         };
         let mut source = GramSource::new(&design.points);
-        let mut best: Option<(usize, Candidate)> = None;
-        let mut tried = Vec::new();
-        for (index, kernel) in kernels.iter().enumerate() {
+        let mut decompose = |kernel: &SharedKernel| -> Result<(Spectrum, Extras)> {
             stage("Gram matrix")?;
             let weights = design.weights.as_deref();
             let spectrum = match kernel.linear_scale() {
@@ -110,23 +110,43 @@ impl Fit {
                     Spectrum::from_gram(gram, weights, self.offset)?
                 }
             };
-            stage("choosing")?;
             let new_rows = unlabelled.as_ref().map(|new| project(&spectrum, &**kernel, design, new));
-            let extras = Extras { folds: folds.clone(), unlabelled: new_rows };
-            let candidate = self.judge(kernel.clone(), spectrum, design, &extras)?;
-            tried.push(Tried {
-                kernel: candidate.kernel.clone(),
-                surfaces: candidate.surfaces.clone(),
-                score: candidate.score,
-                is_chosen: false,
-            });
+            Ok((spectrum, Extras { folds: folds.clone(), unlabelled: new_rows }))
+        };
+        let mut best: Option<(usize, f64, Option<Candidate>)> = None;
+        let mut tried: Vec<Tried> = Vec::new();
+        for (index, kernel) in kernels.iter().enumerate() {
+            let key = format!("kernel {index} {}", kernel.spec());
+            let known = self.journal.as_ref().and_then(|journal| journal.recall(&key));
+            let recalled = known.and_then(|numbers| recorded::read(&numbers));
+            let (surfaces, score, candidate) = match recalled {
+                Some((surfaces, score)) => (surfaces, score, None),
+                None => {
+                    let (spectrum, extras) = decompose(kernel)?;
+                    stage("choosing")?;
+                    let candidate = self.judge(kernel.clone(), spectrum, design, &extras)?;
+                    if let Some(journal) = &self.journal {
+                        journal.record(&key, &recorded::write(&candidate.surfaces, candidate.score));
+                    }
+                    (candidate.surfaces.clone(), candidate.score, Some(candidate))
+                }
+            };
+            tried.push(Tried { kernel: kernel.clone(), surfaces, score, is_chosen: false });
             // Equal to nine digits is not better.
             let margin = |score: f64| score - score.abs() * 1e-9;
-            if best.as_ref().is_none_or(|(_, known)| candidate.score < margin(known.score)) {
-                best = Some((index, candidate));
+            if best.as_ref().is_none_or(|(_, known, _)| score < margin(*known)) {
+                best = Some((index, score, candidate));
             }
         }
-        let (index, candidate) = best.ok_or_else(|| Error::Empty("there is no kernel to choose from".into()))?;
+        let (index, _, candidate) = best.ok_or_else(|| Error::Empty("there is no kernel to choose from".into()))?;
+        let candidate = match candidate {
+            Some(candidate) => candidate,
+            // Its surface was remembered; the decomposition is made again.
+            None => {
+                let (spectrum, extras) = decompose(&kernels[index])?;
+                self.judge(kernels[index].clone(), spectrum, design, &extras)?
+            }
+        };
         tried[index].is_chosen = true;
         if self.fixed().is_some() {
             tried.clear();

@@ -1,0 +1,80 @@
+//! Everything along λ at one exponent: what `mercer path` shows.
+
+use super::judge::{Extras, Judge};
+use crate::criterion::{Criterion, Folds};
+use crate::error::{Error, Result};
+use crate::fit::Fitted;
+use crate::solver::power;
+
+/// One λ.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PathPoint {
+    /// λ.
+    pub lambda: f64,
+    /// The effective ridge μ; `None` for the zero function.
+    pub effective_ridge: Option<f64>,
+    /// ‖f‖.
+    pub norm: f64,
+    /// Degrees of freedom, the offset counted.
+    pub dof: f64,
+    /// Root mean squared error on the training rows.
+    pub train_rmse: f64,
+    /// Each criterion: its root where it is a mean squared error, else as it is. Infinite where it excludes the model.
+    pub criteria: Vec<f64>,
+}
+
+impl Fitted {
+    /// The path of one target at one exponent: at these λ (rising), or along the whole useful part of it.
+    ///
+    /// Criteria that need folds draw them with `seed`; `tri` and `adj` are refused, since they need rows without target.
+    pub fn path(
+        &self,
+        target: usize,
+        exponent: f64,
+        lambdas: Option<&[f64]>,
+        criteria: &[Criterion],
+        seed: u64,
+    ) -> Result<Vec<PathPoint>> {
+        let spectrum = self.spectrum.as_ref().ok_or_else(|| {
+            Error::argument("the fit", "one whose λ was chosen, so that there is a decomposition", "one at a given λ")
+        })?;
+        let coordinates = spectrum.target(self.design.y.col(target))?;
+        let targets = [&coordinates];
+        let path = spectrum.path(&targets);
+        let log_lambdas: Vec<f64> = match lambdas {
+            Some(lambdas) => lambdas.iter().map(|lambda| libm::log(*lambda)).collect(),
+            None => super::useful_lambdas(spectrum, &path, exponent),
+        };
+        let mut points: Vec<PathPoint> = log_lambdas
+            .iter()
+            .map(|log_lambda| {
+                let lambda = libm::exp(*log_lambda);
+                let ridge = power::minimum(&path, exponent, lambda).log_ridge.map(libm::exp);
+                PathPoint {
+                    lambda,
+                    effective_ridge: ridge,
+                    norm: ridge.map_or(0.0, |ridge| path.norm(ridge)),
+                    dof: ridge.map_or(f64::from(spectrum.has_offset()), |ridge| path.dof(ridge)),
+                    train_rmse: ridge.map_or_else(|| path.zero_mse(), |ridge| path.train_mse(ridge)).sqrt(),
+                    criteria: Vec::new(),
+                }
+            })
+            .collect();
+        for criterion in criteria {
+            let folds = match criterion {
+                Criterion::KFold(rule) => {
+                    Some(Folds::draw(rule, self.design.rows(), self.design.groups.as_deref(), seed)?)
+                }
+                _ => None,
+            };
+            let extras = Extras { folds, unlabelled: None };
+            let judge = Judge::new(spectrum, &targets, criterion, &extras, None)?
+                .ok_or_else(|| Error::argument("the target", "one that varies, in at least two rows", "a constant"))?;
+            for (point, score) in points.iter_mut().zip(judge.scores(exponent, &log_lambdas)) {
+                let root = criterion.is_squared_error();
+                point.criteria.push(if root { score.value.sqrt() } else { score.value });
+            }
+        }
+        Ok(points)
+    }
+}
