@@ -1,4 +1,8 @@
-//! A scatter plot in characters.
+//! Pictures in characters. Here: a scatter plot.
+
+pub mod bars;
+pub mod heat;
+pub mod lines;
 
 use crate::report::short;
 

@@ -1,120 +1,133 @@
 //! `mercer fit`
 
+mod settings;
+
 use std::io::Write;
-use std::path::Path;
+use std::sync::Arc;
 use std::time::Instant;
 
-use mercer::data::{Frame, Roles, Scale};
-use mercer::{Fit, Fitted, format};
+use mercer::assess::{self, Assessment};
+use mercer::auto::Trial;
+use mercer::criterion::FoldRule;
+use mercer::data::{Frame, Roles};
+use mercer::journal::SharedJournal;
+use mercer::{Fitted, format};
 
 use crate::args::{Common, FitOptions};
+use crate::journal::{self, FileJournal};
 use crate::outcome::Done;
 use crate::progress::Progress;
-use crate::{json, report};
+use crate::{files, json, report, surface};
+pub use settings::Settings;
+
+/// What a run found.
+pub struct Found {
+    pub fitted: Fitted,
+    /// What an automatic search did.
+    pub search: Option<Search>,
+    pub assessment: Option<(FoldRule, Assessment)>,
+    /// All of it, reading included.
+    pub seconds: f64,
+}
+
+/// What an automatic search did.
+pub struct Search {
+    pub trials: Vec<Trial>,
+    pub ran_out: bool,
+    pub importance: Vec<(String, f64)>,
+    /// Seconds that it was given.
+    pub budget: f64,
+}
 
 pub fn run(options: &FitOptions, common: &Common) -> anyhow::Result<Done> {
     let started = Instant::now();
-    if let Some(path) = &options.output {
-        check_output(path)?;
-    }
+    settings::check(options)?;
+    check_places(options)?;
     let table = mercer_io::read(&options.table, &options.reading.to_read_options())?;
-    let names = |given: &[String]| column_names(&table.frame, given);
-    let roles = Roles {
-        targets: names(&options.target),
-        features: options.features.as_deref().map(names),
-        drop: names(&options.drop),
-        weight: options.weight.clone(),
-        categorical: names(&options.categorical),
-    };
-    let progress = Progress::start(common.quiet);
-    let fitted = settings(options, &progress).fit_frame(&table.frame, &roles)?;
-    drop(progress);
-    let seconds = started.elapsed().as_secs_f64();
+    let roles = options.columns.to_roles(&table.frame)?;
+    let more = options.unlabelled.as_ref().map(|path| mercer_io::read(path, &options.reading.to_read_options()));
+    let unlabelled = more.transpose()?.map(|table| table.frame);
 
-    let bytes = options.output.as_ref().map(|_| format::to_bytes(&fitted.model)).transpose()?;
-    if let (Some(path), Some(bytes)) = (&options.output, &bytes) {
-        save(path, bytes)?;
+    let settings = Settings::new(options, common, unlabelled.as_ref());
+    let journal = match &options.journal {
+        Some(path) => {
+            let run = settings::fingerprint(options, common, &table.frame, &roles, unlabelled.as_ref());
+            Some(Arc::new(FileJournal::open(path, run)?))
+        }
+        None => None,
+    };
+    if let Some(journal) = journal.as_ref().filter(|journal| journal.found > 0 && !common.quiet) {
+        say!("note: going on with {} finished pieces of work from the journal", journal.found);
     }
-    // A model on standard output leaves no room for a report there.
-    let to_stderr = options.output.as_deref() == Some("-");
+    let mut found = carry_out(options, common, &settings, &table.frame, &roles, journal.clone())?;
+    found.seconds = started.elapsed().as_secs_f64();
+    if let Some(failure) = journal.and_then(|journal| journal.failure()) {
+        say!("warning: {failure}");
+    }
+
+    let bytes = options.output.as_ref().map(|_| format::to_bytes(&found.fitted.model)).transpose()?;
+    if let (Some(path), Some(bytes)) = (&options.output, &bytes) {
+        files::save(path, bytes)?;
+    }
+    if let Some(path) = &options.surface {
+        mercer_io::write_frame(path, &surface::frame(&found)?)?;
+    }
     let text = if options.json {
-        json::fit(&fitted, seconds)
+        json::fit(&found)
     } else {
         let saved = options.output.as_deref().zip(bytes.as_ref().map(Vec::len));
-        report::fit(&fitted, options, common, saved, seconds)
+        report::fit::page(&found, options, common, saved)
     };
+    // A model or a table on standard output leaves no room for a report there.
+    let to_stderr = [&options.output, &options.surface].into_iter().flatten().any(|path| path == "-");
     if !common.quiet || options.json {
         if to_stderr { say!("{}", text.trim_end()) } else { write!(std::io::stdout(), "{text}")? }
     }
-    Ok(certified(&fitted, common))
+    Ok(certified(&found.fitted, common))
 }
 
-/// Names separated by commas; a name that has a comma itself is taken whole if the table knows it.
-fn column_names(frame: &Frame, given: &[String]) -> Vec<String> {
-    let split = |text: &String| -> Vec<String> {
-        if frame.column(text).is_ok() {
-            return vec![text.clone()];
-        }
-        text.split(',').map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).collect()
+/// The fit on all rows, and if asked for once more without each fold.
+fn carry_out(
+    options: &FitOptions,
+    common: &Common,
+    settings: &Settings,
+    frame: &Frame,
+    roles: &Roles,
+    journal: Option<Arc<FileJournal>>,
+) -> anyhow::Result<Found> {
+    let journal = journal.map(|journal| -> SharedJournal { journal });
+    let progress = Progress::start(common.quiet);
+    // Folds come first: whether they can be drawn is known before any work.
+    let folds = match &options.assess {
+        Some(rule) => Some((*rule, assess::outer_folds(frame, roles, rule, common.seed)?)),
+        None => None,
     };
-    given.iter().flat_map(split).collect()
+    let parts = folds.as_ref().map_or(0, |(_, folds)| folds.groups.len());
+    let settings = settings.shared_among(parts + 1);
+    let (fitted, search) = settings.fit(frame, roles, journal.clone(), progress.observer())?;
+    let assessment = match folds {
+        Some((rule, folds)) => {
+            let assessment = assess::assess(frame, roles, &folds, |training, fold| {
+                let stage = format!("assessing, fold {} of {parts}", fold + 1);
+                if common.verbose {
+                    say!("{stage}");
+                }
+                let inner = journal.as_ref().map(|journal| journal::part(journal, &format!("fold {}", fold + 1)));
+                Ok(settings.fit(training, roles, inner, progress.observer_of(stage))?.0.model)
+            })?;
+            Some((rule, assessment))
+        }
+        None => None,
+    };
+    Ok(Found { fitted, search, assessment, seconds: 0.0 })
 }
 
-fn settings(options: &FitOptions, progress: &Progress) -> Fit {
-    let kernel = options.kernel.0.clone();
-    // The library takes features as they are; a person with a table is better served by standardising.
-    let default = if kernel.needs_nonnegative() { Scale::Unit } else { Scale::Standard };
-    let mut fit = Fit::with_shared(kernel)
-        .exponent(options.exponent)
-        .scale(options.scale.map_or(default, Scale::from))
-        .missing(options.missing.into())
-        .text_as(options.text.into())
-        .observer(progress.observer());
-    if let Some(lambda) = options.lambda {
-        fit = fit.lambda(lambda);
+fn check_places(options: &FitOptions) -> anyhow::Result<()> {
+    if let Some(path) = &options.output {
+        files::check_model_place(path)?;
     }
-    if options.no_offset {
-        fit = fit.without_offset();
-    }
-    if options.shared_ridge {
-        fit = fit.shared_ridge();
-    }
-    if options.no_diagnostics {
-        fit = fit.without_diagnostics();
-    }
-    if let Some(memory) = options.memory {
-        fit = fit.memory(memory);
-    }
-    fit
-}
-
-/// Before any work: the place for the model must exist, and hold nothing but a model.
-fn check_output(path: &str) -> anyhow::Result<()> {
-    let place = Path::new(path);
-    if path == "-" {
-        return Ok(());
-    }
-    let folder = place.parent().filter(|folder| !folder.as_os_str().is_empty());
-    if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
-        anyhow::bail!("cannot write {path}: there is no folder {}", folder.display());
-    }
-    let mut start = [0; 8];
-    let is_other = std::fs::File::open(place)
-        .and_then(|mut file| std::io::Read::read(&mut file, &mut start))
-        .is_ok_and(|read| read > 0 && !format::is_model(&start[..read]));
-    if is_other {
-        anyhow::bail!("{path} exists and is not a model file; it is left as it is (remove it, or choose another name)");
-    }
-    Ok(())
-}
-
-fn save(path: &str, bytes: &[u8]) -> anyhow::Result<()> {
-    if path == "-" {
-        let mut stdout = std::io::stdout().lock();
-        stdout.write_all(bytes)?;
-        stdout.flush()?;
-    } else {
-        mercer_io::atomic::save(Path::new(path), bytes)?;
+    for path in [&options.surface, &options.journal].into_iter().flatten() {
+        files::check_folder(path)?;
     }
     Ok(())
 }

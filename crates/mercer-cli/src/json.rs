@@ -1,30 +1,120 @@
-//! Reports for programs.
+//! Reports for programs. JSON has no infinity: values that are not finite are null.
 
-use mercer::{Fitted, Model, Summary};
+use mercer::select::Surface;
+use mercer::{Model, Summary, Tried};
 use serde_json::{Map, Value, json};
+
+use crate::fit::{Found, Search};
 
 /// What `fit --json` prints: one object, with the facts of a single target at its top level and those of
 /// several in a list `targets`.
-pub fn fit(fitted: &Fitted, seconds: f64) -> String {
+pub fn fit(found: &Found) -> String {
+    let fitted = &found.fitted;
     let mut object = model(&fitted.model);
     if let Some(map) = object.as_object_mut() {
         map.insert("method".into(), json!(fitted.plan.method.describe()));
         map.insert("memory_forecast".into(), json!(fitted.plan.bytes));
-        map.insert("seconds".into(), json!(seconds));
+        map.insert("seconds".into(), json!(found.seconds));
         map.insert("rows_dropped_missing".into(), json!(fitted.design.dropped_missing));
         map.insert("rows_dropped_weightless".into(), json!(fitted.design.dropped_weightless));
+        map.insert("tried".into(), fitted.tried.iter().map(tried).collect());
+        if let Some(search) = &found.search {
+            map.extend(automatic(search));
+        }
+        if let Some(assessment) = assessment(found) {
+            map.insert("assessment".into(), assessment);
+        }
     }
     format!("{object}\n")
+}
+
+/// One kernel: the best point of its (first) surface, and all surfaces.
+fn tried(tried: &Tried) -> Value {
+    let best = tried.surfaces.first().map(|surface| surface.best);
+    json!({
+        "kernel": tried.kernel.spec(),
+        "score": tried.score,
+        "exponent": best.map(|best| best.exponent),
+        "lambda": best.map(|best| best.lambda),
+        "is_chosen": tried.is_chosen,
+        "surfaces": tried.surfaces.iter().map(surface).collect::<Vec<Value>>(),
+    })
+}
+
+/// `values[e][l]` belongs to `exponents[e]` and `lambdas[e][l]`.
+fn surface(surface: &Surface) -> Value {
+    let all = |read: &dyn Fn(&mercer::select::Score) -> Option<f64>| -> Vec<Vec<Option<f64>>> {
+        surface.scores.iter().map(|row| row.iter().map(read).collect()).collect()
+    };
+    let best = &surface.best;
+    json!({
+        "exponents": surface.exponents,
+        "lambdas": surface.lambdas,
+        "values": all(&|score| Some(score.value)),
+        "standard_errors": all(&|score| score.standard_error),
+        "best": {
+            "exponent": best.exponent,
+            "lambda": best.lambda,
+            "value": best.score.value,
+            "standard_error": best.score.standard_error,
+        },
+    })
+}
+
+fn automatic(search: &Search) -> Map<String, Value> {
+    let trials: Vec<Value> = search
+        .trials
+        .iter()
+        .map(|trial| {
+            json!({
+                "family": trial.family,
+                "metric": trial.metric.name(),
+                "rmse": trial.rmse,
+                "judged_by": trial.judged_by,
+                "seconds": trial.seconds,
+                "is_chosen": trial.is_chosen,
+            })
+        })
+        .collect();
+    let importance: Vec<Value> =
+        search.importance.iter().map(|(feature, share)| json!({ "feature": feature, "share": share })).collect();
+    let mut map = Map::new();
+    map.insert("trials".into(), Value::Array(trials));
+    map.insert("budget".into(), json!(search.budget));
+    map.insert("ran_out".into(), json!(search.ran_out));
+    map.insert("importance".into(), Value::Array(importance));
+    map
+}
+
+/// One object; with several targets a list of them.
+fn assessment(found: &Found) -> Option<Value> {
+    let (rule, assessment) = found.assessment.as_ref()?;
+    let one = |t: usize| {
+        json!({
+            "target": assessment.targets[t],
+            "folds": assessment.rmse[t].len() / rule.repeats.max(1),
+            "repeats": rule.repeats,
+            "rmse": assessment.rmse[t],
+            "mean": assessment.mean(t),
+            "standard_deviation": assessment.deviation(t),
+            "seconds": assessment.seconds,
+        })
+    };
+    match assessment.targets.len() {
+        1 => Some(one(0)),
+        n => Some((0..n).map(one).collect()),
+    }
 }
 
 /// What a model knows about itself.
 pub fn model(model: &Model) -> Value {
     let mut object = Map::new();
-    let rows = model.summaries().first().map_or(0, |summary| summary.rows);
-    object.insert("n".into(), json!(rows));
+    let first = model.summaries().first();
+    object.insert("n".into(), json!(first.map_or(0, |summary| summary.rows)));
     object.insert("features".into(), json!(model.encoder().feature_names()));
     object.insert("kernel".into(), json!(model.kernel().spec()));
     object.insert("scale".into(), json!(model.encoder().scale));
+    object.insert("criterion".into(), json!(first.and_then(|summary| summary.chosen_by.clone())));
     match model.summaries() {
         [only] => object.extend(target(only)),
         several => {

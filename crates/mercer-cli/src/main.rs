@@ -10,16 +10,23 @@ macro_rules! say {
 
 mod args;
 mod chart;
+mod compare;
 mod demo;
+mod files;
 mod fit;
 mod generate;
+mod grid;
 mod inspect;
+mod journal;
 mod json;
 mod manual;
 mod outcome;
+mod path;
 mod predict;
 mod progress;
 mod report;
+mod surface;
+mod svg;
 
 use std::process::ExitCode;
 
@@ -54,12 +61,15 @@ fn run(arguments: &Arguments) -> ExitCode {
     let result = match &arguments.command {
         Command::Fit(options) => fit::run(options, common),
         Command::Predict(options) => predict::run(options, common),
+        Command::Path(options) => path::run(options, common),
+        Command::Compare(options) => compare::run(options, common),
         Command::Inspect(options) => inspect::run(options),
         Command::Generate(options) => generate::run(options, common),
         Command::Demo => demo::run(common),
         Command::Kernels => manual::kernels(),
+        Command::Criteria => manual::criteria(),
         Command::Completions { shell } => manual::completions(*shell),
         Command::Man { folder } => manual::pages(folder),
     };
-    Outcome::of(result).exit_code(matches!(arguments.command, Command::Fit(_)))
+    Outcome::of(result).exit_code(matches!(arguments.command, Command::Fit(_) | Command::Path(_)))
 }

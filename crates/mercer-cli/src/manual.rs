@@ -5,26 +5,44 @@ use std::io::Write as _;
 use std::path::Path;
 
 use clap::CommandFactory;
+use mercer::table::Entry;
 
 use crate::args::Arguments;
 use crate::outcome::Done;
 
 pub fn kernels() -> anyhow::Result<Done> {
     let mut text = String::from("Kernels k(x, x′), as they are written after --kernel:\n\n");
-    for entry in mercer::kernel::all() {
-        let _ = writeln!(text, "  {:<24}{}", entry.name, entry.formula);
-        for parameter in entry.parameters {
-            let _ = writeln!(text, "  {:<24}  {} ({}): {}", "", parameter.name, parameter.default, parameter.about);
-        }
-    }
+    mercer::kernel::all().into_iter().for_each(|entry| describe(&mut text, entry));
     text.push_str(
         "\nAny of them may be normalised: normalized-additive-spline is k(x,x′)/√(k(x,x) k(x′,x′)).\n\
          Sums, products and multiples: \"0.5*linear + gaussian(lengthscale=2)*spline0\".\n\
          Values are numbers, lists for one per feature, or rules: gaussian(lengthscale=[1,2,0.5]),\n\
-         matern32(lengthscale=median).\n",
+         matern32(lengthscale=median). With ranges a spec stands for many: gaussian(lengthscale=0.5..50:10).\n",
     );
     write!(std::io::stdout(), "{text}")?;
     Ok(Done::Certified)
+}
+
+pub fn criteria() -> anyhow::Result<Done> {
+    let mut text = String::from(
+        "What kernel, exponent and λ are chosen by, as it is written after --criterion; smaller is better.\n\
+         R: training mean square, H: hat matrix, n: rows, p = tr H/n.\n\n",
+    );
+    mercer::criterion::all().into_iter().for_each(|entry| describe(&mut text, entry));
+    text.push_str(
+        "\ntri and adj need rows without target, which dee can use: mercer fit --unlabelled FILE.\n\
+         kfold keeps the rows of one --group together.\n",
+    );
+    write!(std::io::stdout(), "{text}")?;
+    Ok(Done::Certified)
+}
+
+/// Name, formula and parameters of one member of an axis.
+fn describe<T>(text: &mut String, entry: &Entry<T>) {
+    let _ = writeln!(text, "  {:<24}{}", entry.name, entry.formula);
+    for parameter in entry.parameters {
+        let _ = writeln!(text, "  {:<24}  {} ({}): {}", "", parameter.name, parameter.default, parameter.about);
+    }
 }
 
 pub fn completions(shell: clap_complete::Shell) -> anyhow::Result<Done> {

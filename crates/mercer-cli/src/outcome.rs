@@ -13,6 +13,18 @@ pub enum Done {
     Uncertified,
 }
 
+/// A command line that cannot be meant so, found out after it was read.
+#[derive(Debug)]
+pub struct Usage(pub String);
+
+impl std::fmt::Display for Usage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Usage {}
+
 /// The end of a run, error or not.
 pub enum Outcome {
     Done(Done),
@@ -27,9 +39,9 @@ impl Outcome {
         }
     }
 
-    /// 0 done, 1 data or model error, 3 finished without certificate (2, usage, is clap's; 130 is Ctrl-C's).
-    /// Options that help are only named for `fit`, which has them.
-    pub fn exit_code(self, is_fit: bool) -> ExitCode {
+    /// 0 done, 1 data or model error, 2 usage (most of it found by clap), 3 finished without certificate (130 is
+    /// Ctrl-C's). Options that help are only named for commands that have them.
+    pub fn exit_code(self, has_options: bool) -> ExitCode {
         match self {
             Outcome::Done(Done::Certified) => ExitCode::SUCCESS,
             Outcome::Done(Done::Uncertified) => ExitCode::from(3),
@@ -39,10 +51,10 @@ impl Outcome {
                     return ExitCode::SUCCESS;
                 }
                 say!("error: {error:#}");
-                if let Some(remedy) = remedy(&error).filter(|_| is_fit) {
+                if let Some(remedy) = remedy(&error).filter(|_| has_options) {
                     say!("  {remedy}");
                 }
-                ExitCode::from(1)
+                ExitCode::from(if error.is::<Usage>() { 2 } else { 1 })
             }
         }
     }

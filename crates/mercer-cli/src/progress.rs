@@ -39,6 +39,16 @@ impl Progress {
             true
         })
     }
+
+    /// The same for one part of a run: `assessing, fold 2 of 5: decomposing`.
+    pub fn observer_of(&self, part: String) -> Observer {
+        let bar = self.bar.clone();
+        bar.set_message(part.clone());
+        Arc::new(move |stage| {
+            bar.set_message(format!("{part}: {stage}"));
+            true
+        })
+    }
 }
 
 impl Drop for Progress {

@@ -1,14 +1,15 @@
 //! Reports for people: one screen, every number earned.
 
+mod automatic;
+pub mod fit;
+mod search;
+
 use std::fmt;
 
+use mercer::Summary;
 use mercer::certificate::Certificate;
+use mercer::criterion::Criterion;
 use mercer::data::Scale;
-use mercer::plan;
-use mercer::{Fitted, Summary};
-
-use crate::args::{Common, FitOptions};
-use crate::chart;
 
 /// Labelled lines.
 #[derive(Default)]
@@ -40,83 +41,26 @@ impl fmt::Display for Page {
     }
 }
 
-/// What `mercer fit` prints.
-pub fn fit(
-    fitted: &Fitted,
-    options: &FitOptions,
-    common: &Common,
-    saved: Option<(&str, usize)>,
-    seconds: f64,
-) -> String {
-    let mut page = Page::new();
-    let design = &fitted.design;
-    let encoder = fitted.model.encoder();
-    page.line(
-        "table",
-        &format!(
-            "{} rows, {} {} ({}){}",
-            integer(design.rows()),
-            design.points.features() + design.points.code_columns(),
-            if design.points.features() + design.points.code_columns() == 1 { "feature" } else { "features" },
-            scale_name(encoder.scale),
-            if design.weights.is_some() { ", weighted" } else { "" }
-        ),
-    );
-    if design.dropped_missing > 0 {
-        page.line("", &format!("{} rows left out: a cell is missing", integer(design.dropped_missing)));
-    }
-    if design.dropped_weightless > 0 {
-        page.line("", &format!("{} rows left out: their weight is 0", integer(design.dropped_weightless)));
-    }
-    page.line("kernel", &fitted.model.kernel().spec());
-    if common.verbose {
-        page.line(
-            "method",
-            &format!("{}; {} forecast, {seconds:.2} s", fitted.plan.method.describe(), plan::bytes(fitted.plan.bytes)),
-        );
-    }
-    for (t, summary) in fitted.model.summaries().iter().enumerate() {
-        page.blank();
-        let [low, high] = summary.target_range;
-        page.line("target", &format!("{}, {} … {}", summary.target, short(low), short(high)));
-        page.line("penalty", &penalty_line(summary));
-        page.line("error", &errors_line(summary));
-        page.line("certain", &certificate_line(&summary.certificate, summary.is_zero));
-        if t == 0 {
-            page.blank();
-            let observed = design.y.col(t);
-            let (predicted, title) = match &fitted.leave_one_out[t] {
-                Some(loo) => (
-                    observed.iter().zip(&loo.residuals).map(|(y, e)| y - e).collect::<Vec<f64>>(),
-                    "predicted, each row by the model fitted without it",
-                ),
-                None => (fitted.solutions[t].fitted.clone(), "predicted, on the training rows"),
-            };
-            page.block(&chart::predicted_against_observed(observed, &predicted, title));
-        }
-    }
-    page.blank();
-    match saved {
-        Some((path, size)) => {
-            page.line("saved", &format!("{path} ({}). Next: mercer predict {path} NEW.csv", plan::bytes(size as u64)));
-        }
-        None => page.line("", &format!("not saved; --output {} keeps the model", model_name(&options.table))),
-    }
-    page.to_string()
-}
-
-/// A file name for the model of a table.
-fn model_name(table: &str) -> String {
-    let name = table.rsplit(['/', '\\']).next().unwrap_or(table);
-    let stem = name.split('.').next().filter(|stem| !stem.is_empty() && *stem != "-").unwrap_or("model");
-    format!("{stem}.mercer")
-}
-
 pub fn penalty_line(summary: &Summary) -> String {
-    let chosen = if summary.lambda_was_chosen { " by exact leave-one-out" } else { "" };
+    let chosen = match (summary.lambda_was_chosen, summary.chosen_by.as_deref()) {
+        (true, by) => format!(" by {}", criterion_name(by.unwrap_or("loo"))),
+        (false, _) => String::new(),
+    };
     let ridge = summary.effective_ridge.map_or_else(|| "none: f = 0".to_owned(), short);
     let dof = summary.dof.map_or_else(String::new, |dof| format!(", {} degrees of freedom", short(dof)));
     format!("λ = {}{chosen}, exponent {} (effective ridge {ridge}{dof})", short(summary.lambda), summary.exponent)
+}
+
+/// A criterion as one says it.
+pub fn criterion_name(spec: &str) -> String {
+    match Criterion::parse(spec) {
+        Ok(Criterion::LeaveOneOut) => "exact leave-one-out".into(),
+        Ok(Criterion::KFold(rule)) if rule.repeats > 1 => {
+            format!("exact {}-fold cross-validation, {} times", rule.folds, rule.repeats)
+        }
+        Ok(Criterion::KFold(rule)) => format!("exact {}-fold cross-validation", rule.folds),
+        _ => spec.to_owned(),
+    }
 }
 
 pub fn errors_line(summary: &Summary) -> String {
@@ -196,7 +140,7 @@ pub fn integer(value: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{integer, model_name, short};
+    use super::{criterion_name, integer, short};
 
     #[test]
     fn numbers_read_well() {
@@ -209,7 +153,7 @@ mod tests {
         assert_eq!(short(123456.0), "123456");
         assert_eq!(integer(1030), "1,030");
         assert_eq!(integer(7), "7");
-        assert_eq!(model_name("data/concrete.csv.gz"), "concrete.mercer");
-        assert_eq!(model_name("-"), "model.mercer");
+        assert_eq!(criterion_name("kfold(folds=5,repeats=1)"), "exact 5-fold cross-validation");
+        assert_eq!(criterion_name("gcv"), "gcv");
     }
 }

@@ -1,7 +1,9 @@
 //! Times parts of the library, for the side-by-side scripts in `peers/`: reads a matrix of numbers (CSV without
 //! header, the last column is y) from a file and prints one JSON object.
 //!
-//! `timing gram FILE REPEATS LENGTHSCALE` · `timing fit FILE REPEATS LENGTHSCALE LAMBDA coefficients|report`
+//! `timing gram FILE REPEATS LENGTHSCALE` · `timing fit FILE REPEATS LENGTHSCALE LAMBDA coefficients|report` ·
+//! `timing surface FILE REPEATS LENGTHSCALES LAMBDAS EXPONENTS` (ranges as the program takes them; leave-one-out at every
+//! point, then the fit at the best of them; the check is the best leave-one-out RMSE)
 
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
@@ -14,7 +16,7 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
     let [what, file, repeats, lengthscale, rest @ ..] = &arguments[..] else {
         return Err("usage: timing gram|fit FILE REPEATS LENGTHSCALE [LAMBDA coefficients|report]".into());
     };
-    let (repeats, lengthscale): (usize, f64) = (repeats.parse()?, lengthscale.parse()?);
+    let repeats: usize = repeats.parse()?;
     rayon_threads()?;
     let rows: Vec<Vec<f64>> = std::fs::read_to_string(file)?
         .lines()
@@ -23,7 +25,10 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
     let features = rows[0].len() - 1;
     let x = Matrix::from_fn(rows.len(), features, |i, j| rows[i][j]);
     let y: Vec<f64> = rows.iter().map(|row| row[features]).collect();
-    let kernel = Gaussian::lengthscale(lengthscale);
+    if what == "surface" {
+        return surface(&x, &y, repeats, lengthscale, rest);
+    }
+    let kernel = Gaussian::lengthscale(lengthscale.parse()?);
 
     let mut seconds = Vec::new();
     let mut check = 0.0;
@@ -52,6 +57,43 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
     }
     let stages = stages.lock().expect("no panic while held");
     println!("{}", serde_json::json!({ "seconds": seconds, "check": check, "peak_bytes": peak(), "stages": *stages }));
+    Ok(())
+}
+
+/// A whole selection: every kernel, λ and exponent.
+fn surface(
+    x: &Matrix,
+    y: &[f64],
+    repeats: usize,
+    lengthscales: &str,
+    rest: &[String],
+) -> std::result::Result<(), Box<dyn std::error::Error>> {
+    let [lambdas, exponents] = rest else { return Err("surface needs LAMBDAS and EXPONENTS".into()) };
+    let fit = Fit::new(Gaussian::lengthscale(1.0))
+        .kernels(mercer::range::kernels(&format!("gaussian(lengthscale={lengthscales})"))?)
+        .lambdas(&mercer::range::log_spaced("lambda", lambdas)?)
+        .exponents(&mercer::range::stepped("exponent", exponents)?)
+        .on_grid();
+    let mut seconds = Vec::new();
+    let mut last = None;
+    for _ in 0..repeats {
+        let started = Instant::now();
+        last = Some(fit.fit(x, y)?);
+        seconds.push(started.elapsed().as_secs_f64());
+    }
+    let fitted = last.ok_or("at least one repeat is needed")?;
+    let scores: Vec<Vec<Vec<f64>>> = fitted
+        .tried
+        .iter()
+        .map(|tried| tried.surfaces[0].scores.iter().map(|row| row.iter().map(|s| s.value.sqrt()).collect()).collect())
+        .collect();
+    let check = fitted.summary().loo_rmse;
+    let chosen = fitted.model.kernel().spec();
+    println!(
+        "{}",
+        serde_json::json!({ "seconds": seconds, "check": check, "chosen": chosen, "method": fitted.plan.method.describe(),
+            "peak_bytes": peak(), "scores": scores })
+    );
     Ok(())
 }
 

@@ -1,9 +1,25 @@
 //! The automatic mode: kernel families, their metric, exponent and λ, within a time budget.
+//!
+//! Lengthscales are learned by restricted likelihood. The candidates with the most evidence are then judged by the same
+//! folds, inside which the metric is learned again: leave-one-out after a metric was learned on the same rows is too
+//! optimistic. Where folds cannot tell candidates apart, evidence decides. λ and the exponent of the best one are chosen
+//! by exact leave-one-out on all rows.
+//!
+//! | chapter | |
+//! |---|---|
+//! | `candidates` | what is tried, in which order |
+//! | `trial` | learning and judging one candidate |
+//! | `polish` | what was learned from a part of the rows, set right on all |
+//! | `search` | the whole search, the budget, the final fit |
+
+mod candidates;
+mod polish;
+mod search;
+mod trial;
 
 use std::time::Duration;
 
-use crate::data::{Frame, Missing, Roles, Scale, TextAs};
-use crate::error::Result;
+use crate::data::{Missing, TextAs};
 use crate::fit::{Fitted, Observer};
 use crate::journal::SharedJournal;
 
@@ -47,6 +63,9 @@ pub struct Trial {
     pub rmse: Option<f64>,
     /// How the error was found, in a few words: `leave-one-out` or `5 folds`.
     pub judged_by: String,
+    /// Minus the logarithm of its restricted likelihood, and half a log n for every number that was learned (as BIC);
+    /// smaller is better.
+    pub evidence: f64,
     /// Seconds it took.
     pub seconds: f64,
     /// Whether it became the model.
@@ -140,15 +159,5 @@ impl Automatic {
     /// Remembers finished pieces of work.
     pub fn journal(self, journal: SharedJournal) -> Self {
         Automatic { journal: Some(journal), ..self }
-    }
-
-    /// Fits a table.
-    pub fn fit_frame(&self, frame: &Frame, roles: &Roles) -> Result<Automated> {
-        let fit = crate::Fit::with_shared(crate::kernel::parse("gaussian")?)
-            .scale(Scale::Standard)
-            .missing(self.missing)
-            .text_as(self.text_as);
-        let fitted = fit.fit_frame(frame, roles)?;
-        Ok(Automated { fitted, trials: Vec::new(), ran_out: false, importance: Vec::new() })
     }
 }

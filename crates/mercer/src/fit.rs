@@ -39,6 +39,7 @@ pub struct Fit {
     lambdas: Option<Vec<f64>>,
     criterion: Criterion,
     refine: bool,
+    preferred: Option<f64>,
     one_standard_error: bool,
     unlabelled: Option<Frame>,
     seed: u64,
@@ -116,6 +117,7 @@ impl Fit {
             lambdas: None,
             criterion: Criterion::LeaveOneOut,
             refine: true,
+            preferred: None,
             one_standard_error: false,
             unlabelled: None,
             seed: 1,
@@ -165,6 +167,11 @@ impl Fit {
     /// Chooses among the given exponents and λ only, not between them.
     pub fn on_grid(self) -> Self {
         Fit { refine: false, ..self }
+    }
+
+    /// Keeps to this exponent unless another is better by more than one per cent of the squared error.
+    pub fn preferring(self, exponent: f64) -> Self {
+        Fit { preferred: Some(exponent), ..self }
     }
 
     /// Takes the largest λ whose criterion is within one standard error of the best.

@@ -3,6 +3,7 @@
 //! Work is always cut for two threads, however many there are, and combined in one order: the same
 //! bits come out with 1, 2 or 8 threads.
 
+pub(crate) mod band;
 pub(crate) mod double;
 
 use faer::dyn_stack::{MemBuffer, MemStack};

@@ -42,6 +42,8 @@ pub(crate) struct Search {
     pub lambdas: Option<Vec<f64>>,
     /// Whether points between those of the grid may be chosen.
     pub refine: bool,
+    /// The exponent that is kept unless another is better by more than a hundredth.
+    pub preferred: Option<f64>,
     /// Whether the most regularised model within one standard error of the best is taken.
     pub one_standard_error: bool,
 }
@@ -96,8 +98,9 @@ impl Search {
             let scores = judge.scores(*exponent, &grid);
             if let Some(l) = best_index(&scores) {
                 let improves = |(be, bl): (usize, usize)| {
-                    let known: &Score = &surface.scores[be][bl];
-                    scores[l].value < known.value * (1.0 - known.value.signum() * 1e-9)
+                    let known = surface.scores[be][bl].value + self.handicap(self.exponents[be], &surface.scores[be][bl]);
+                    let found = scores[l].value + self.handicap(*exponent, &scores[l]);
+                    found < known - known.abs() * 1e-9
                 };
                 if best.is_none_or(improves) {
                     best = Some((e, l));
@@ -118,6 +121,11 @@ impl Search {
         Some(surface)
     }
 
+    /// What an exponent that is not preferred must make up for.
+    fn handicap(&self, exponent: f64, score: &Score) -> f64 {
+        if self.preferred.is_none_or(|preferred| preferred == exponent) { 0.0 } else { 0.01 * score.value.abs() }
+    }
+
     fn refine(&self, judge: &Judge<'_>, surface: &mut Surface, e: usize, l: usize) {
         let around = |lambdas: &[f64], l: usize| {
             let log = |i: usize| libm::log(lambdas[i]);
@@ -126,7 +134,7 @@ impl Search {
         let bracket = around(&surface.lambdas[e], l);
         let mut champion = between(judge, surface.exponents[e], bracket, surface.best);
         // Exponents between those of the grid, each with its best λ.
-        if self.exponents.len() > 2 {
+        if self.exponents.len() > 2 && self.preferred.is_none() {
             let (mut low, mut high) =
                 (self.exponents[e.saturating_sub(1)], self.exponents[(e + 1).min(self.exponents.len() - 1)]);
             for _ in 0..5 {

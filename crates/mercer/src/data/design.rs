@@ -150,6 +150,33 @@ impl Design {
         }
     }
 
+    /// Rows with equal features become one, with the mean of their targets: what a metric is learned from. A model that
+    /// sees a row twice believes that there is no noise.
+    pub(crate) fn without_duplicates(&self) -> Self {
+        if self.weights.is_some() {
+            return self.clone();
+        }
+        let mut first: std::collections::HashMap<Vec<u64>, usize> = std::collections::HashMap::new();
+        let mut kept: Vec<usize> = Vec::new();
+        let mut sums: Vec<(Vec<f64>, f64)> = Vec::new();
+        for row in 0..self.rows() {
+            let key: Vec<u64> = (0..self.points.features()).map(|j| self.points.feature(j)[row].to_bits()).collect();
+            let place = *first.entry(key).or_insert(kept.len());
+            if place == kept.len() {
+                kept.push(row);
+                sums.push((vec![0.0; self.y.cols()], 0.0));
+            }
+            let (sum, count) = &mut sums[place];
+            sum.iter_mut().enumerate().for_each(|(t, s)| *s += self.y.get(row, t));
+            *count += 1.0;
+        }
+        let mut merged = self.subset(&kept);
+        for (i, (sum, count)) in sums.iter().enumerate() {
+            sum.iter().enumerate().for_each(|(t, s)| merged.y.set(i, t, s / count));
+        }
+        merged
+    }
+
     /// Number of rows in use.
     pub fn rows(&self) -> usize {
         self.points.rows()

@@ -31,7 +31,7 @@ struct Candidate {
 }
 
 impl Fit {
-    pub(super) fn fit_design(&self, design: Design) -> Result<Fitted> {
+    pub(crate) fn fit_design(&self, design: Design) -> Result<Fitted> {
         let points = &design.points;
         let mut plan =
             self.check_memory(design.rows(), points.features(), design.y.cols(), design.weights.is_some())?;
@@ -170,6 +170,7 @@ impl Fit {
             exponents: self.exponents.clone(),
             lambdas: self.lambdas.clone(),
             refine: self.refine,
+            preferred: self.preferred,
             one_standard_error: self.one_standard_error,
         };
         let nothing_known = crate::select::Score { value: 0.0, standard_error: None };

@@ -14,6 +14,9 @@ use crate::kernel::{Distance, Points, SharedKernel};
 use crate::linalg::{Cholesky, Matrix, mirror_lower, multiply, weighted_square};
 use crate::space::distances_lower;
 
+/// Kernel values below this count as 0 while a metric is learned.
+const NOTHING: f64 = 1e-20;
+
 /// What is minimised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Goal {
@@ -23,10 +26,12 @@ pub enum Goal {
     Likelihood,
 }
 
-/// Training data for a search over lengthscales.
+/// Training data for a search over lengthscales, amplitudes and the ridge of K = k₁ + a₂k₂ + ….
+///
+/// A point is (log γ, log ℓ of k₁, log a₂, log ℓ of k₂, …), with one lengthscale per feature in each part.
 pub struct Objective<'a> {
-    /// The family, with lengthscale 1.
-    unit: SharedKernel,
+    /// The parts, with lengthscale 1.
+    parts: Vec<SharedKernel>,
     /// n × d.
     x: Matrix,
     /// Targets without their (weighted) mean, times √w, in units of their size.
@@ -41,26 +46,26 @@ pub struct Objective<'a> {
 pub struct Value {
     /// What is minimised.
     pub value: f64,
-    /// Its derivatives in log ℓ₁, …, log ℓ_d and log γ.
+    /// Its derivatives.
     pub gradient: Vec<f64>,
 }
 
 impl<'a> Objective<'a> {
-    /// For a radial family (its own lengthscale does not matter).
+    /// For radial families (their own lengthscales do not matter), added.
     pub fn new(
-        family: &SharedKernel,
+        families: &[SharedKernel],
         x: Matrix,
         y: &Matrix,
         root_weights: Option<&'a [f64]>,
         offset: bool,
         goal: Goal,
     ) -> Result<Self> {
-        let unit = family
-            .with_lengthscales(&[1.0])
-            .filter(|unit| unit.distance() == Some(Distance::SquaredEuclidean))
-            .ok_or_else(|| {
+        let unit = |family: &SharedKernel| {
+            let unit = family.with_lengthscales(&[1.0]);
+            unit.filter(|unit| unit.distance() == Some(Distance::SquaredEuclidean)).ok_or_else(|| {
                 Error::argument("the kernel whose metric is learned", "a function of a distance", family.spec())
-            })?;
+            })
+        };
         let root = |i: usize| root_weights.map_or(1.0, |s| s[i]);
         let mut scaled = y.clone();
         for t in 0..y.cols() {
@@ -74,23 +79,42 @@ impl<'a> Objective<'a> {
                 column.iter_mut().for_each(|v| *v /= size);
             }
         }
-        Ok(Objective { unit, x, y: scaled, root_weights, offset, goal })
+        let parts = families.iter().map(unit).collect::<Result<_>>()?;
+        Ok(Objective { parts, x, y: scaled, root_weights, offset, goal })
     }
 
-    /// Number of features.
-    pub fn features(&self) -> usize {
-        self.x.cols()
+    /// Number of coordinates of a point.
+    pub fn dimensions(&self) -> usize {
+        self.parts.len() * (self.x.cols() + 1)
     }
 
-    /// Value and gradient at (log ℓ₁, …, log ℓ_d, log γ); `None` where G is singular to rounding.
+    /// Where the lengthscales of part `c` stand in a point; its amplitude, for all but the first, stands before them.
+    pub fn lengthscales(&self, c: usize) -> std::ops::Range<usize> {
+        lengthscale_places(self.x.cols(), c)
+    }
+
+    /// Value and gradient at a point; `None` where G is singular to rounding.
     pub fn at(&self, point: &[f64]) -> Option<Value> {
         let (n, d) = (self.x.rows(), self.x.cols());
-        let gamma = libm::exp(point[d]);
-        let scaled = Matrix::from_fn(n, d, |i, j| self.x.get(i, j) * libm::exp(-point[j]));
-        let distances = distances_lower(Distance::SquaredEuclidean, &Points::new(&scaled));
-        let mut gram = distances.clone();
+        let gamma = libm::exp(point[0]);
+        let mut gram = Matrix::zeros(n, n);
+        // Scaled features and distances of each part; its Gram matrix is made again where its amplitude is learned.
+        let mut made: Vec<(Matrix, Matrix, f64)> = Vec::with_capacity(self.parts.len());
+        for (c, part) in self.parts.iter().enumerate() {
+            let places = self.lengthscales(c);
+            let amplitude = if c == 0 { 1.0 } else { libm::exp(point[places.start - 1]) };
+            let scaled = Matrix::from_fn(n, d, |i, j| self.x.get(i, j) * libm::exp(-point[places.start + j]));
+            let distances = distances_lower(Distance::SquaredEuclidean, &Points::new(&scaled));
+            on_columns(&mut gram, |j, column| {
+                let mut values = distances.col(j)[j..].to_vec();
+                part.of_distances(&mut values);
+                // What is nothing beside the diagonal is nothing: products of such numbers would be denormal, and slow.
+                values.iter_mut().for_each(|k| *k = if *k < NOTHING { 0.0 } else { *k });
+                column[j..].iter_mut().zip(values).for_each(|(k, value)| *k += amplitude * value);
+            });
+            made.push((scaled, distances, amplitude));
+        }
         on_columns(&mut gram, |j, column| {
-            self.unit.of_distances(&mut column[j..]);
             self.weigh(j, column);
             column[j] += gamma;
         });
@@ -105,26 +129,47 @@ impl<'a> Objective<'a> {
             Goal::LeaveOneOut => self.leave_one_out(&inverse)?,
             Goal::Likelihood => self.likelihood(inverse, log_det)?,
         };
-        let ridge: f64 = (0..n).map(|i| omega.get(i, i)).sum::<f64>() * gamma;
-        // P = Ω∘φ′, both triangles.
-        let mut slopes = distances;
-        on_columns(&mut slopes, |j, column| {
-            self.unit.slopes_of_distances(&mut column[j..]);
-            self.weigh(j, column);
-        });
-        omega.as_mut_slice().iter_mut().zip(slopes.as_slice()).for_each(|(o, s)| *o *= s);
-        mirror_lower(&mut omega);
-        let products = multiply(&omega, &scaled);
-        let sums: Vec<f64> = (0..n).map(|j| omega.col(j).iter().sum()).collect();
-        let mut gradient: Vec<f64> = (0..d)
-            .map(|j| {
+        let mut gradient = vec![0.0; self.dimensions()];
+        gradient[0] = (0..n).map(|i| omega.get(i, i)).sum::<f64>() * gamma;
+        on_columns(&mut omega, |j, column| self.weigh(j, column));
+        for (c, (scaled, distances, amplitude)) in made.into_iter().enumerate() {
+            let places = self.lengthscales(c);
+            if c > 0 {
+                gradient[places.start - 1] = amplitude * self.inner_product(&omega, &distances, c);
+            }
+            // P = Ω∘φ′, both triangles.
+            let mut weighted = distances;
+            on_columns(&mut weighted, |j, column| {
+                self.parts[c].slopes_of_distances(&mut column[j..]);
+                column[j..].iter_mut().for_each(|s| *s = if s.abs() < NOTHING { 0.0 } else { *s });
+                column[j..].iter_mut().zip(&omega.col(j)[j..]).for_each(|(s, o)| *s *= amplitude * o);
+            });
+            mirror_lower(&mut weighted);
+            let products = multiply(&weighted, &scaled);
+            let sums: Vec<f64> = (0..n).map(|j| weighted.col(j).iter().sum()).collect();
+            for (j, place) in places.enumerate() {
                 let (x, px) = (scaled.col(j), products.col(j));
                 // Σ P (xᵢ − x_k)² = 2 Σ xᵢ² (P1)ᵢ − 2 xᵀPx.
-                -4.0 * (0..n).map(|i| x[i] * (x[i] * sums[i] - px[i])).sum::<f64>()
+                gradient[place] = -4.0 * (0..n).map(|i| x[i] * (x[i] * sums[i] - px[i])).sum::<f64>();
+            }
+        }
+        (value.is_finite() && gradient.iter().all(|g| g.is_finite())).then_some(Value { value, gradient })
+    }
+
+    /// ⟨Ω, K_c⟩ from the lower triangles.
+    fn inner_product(&self, omega: &Matrix, distances: &Matrix, c: usize) -> f64 {
+        use rayon::prelude::*;
+        let n = omega.rows();
+        let columns: Vec<f64> = (0..n)
+            .into_par_iter()
+            .map(|j| {
+                let mut values = distances.col(j)[j..].to_vec();
+                self.parts[c].of_distances(&mut values);
+                let column = &omega.col(j)[j..];
+                2.0 * column.iter().zip(&values).map(|(o, k)| o * k).sum::<f64>() - column[0] * values[0]
             })
             .collect();
-        gradient.push(ridge);
-        (value.is_finite() && gradient.iter().all(|g| g.is_finite())).then_some(Value { value, gradient })
+        columns.iter().sum()
     }
 
     fn weigh(&self, j: usize, column: &mut [f64]) {
@@ -206,6 +251,12 @@ impl<'a> Objective<'a> {
     }
 }
 
+/// Where the lengthscales of part `c` stand in a point, with d features.
+pub(crate) fn lengthscale_places(features: usize, c: usize) -> std::ops::Range<usize> {
+    let start = 1 + c * (features + 1);
+    start..start + features
+}
+
 /// Runs `body` on every column, on all cores.
 fn on_columns(matrix: &mut Matrix, body: impl Fn(usize, &mut [f64]) + Sync) {
     use rayon::prelude::*;
@@ -233,13 +284,13 @@ mod tests {
             for goal in [Goal::LeaveOneOut, Goal::Likelihood] {
                 for (offset, weighted) in [(true, false), (false, false), (true, true)] {
                     let weights = weighted.then_some(&weights[..]);
-                    let family = parse(spec).unwrap();
-                    let objective = Objective::new(&family, x.clone(), &y, weights, offset, goal).unwrap();
-                    let point = [0.2, 0.5, -0.1, -1.5];
+                    let families = [parse(spec).unwrap(), parse("matern12").unwrap()];
+                    let objective = Objective::new(&families, x.clone(), &y, weights, offset, goal).unwrap();
+                    let point = vec![-1.5, 0.2, 0.5, -0.1, -0.7, 0.4, 0.9, 0.3];
                     let value = objective.at(&point).unwrap();
-                    for k in 0..4 {
+                    for k in 0..point.len() {
                         let moved = |by: f64| {
-                            let mut point = point;
+                            let mut point = point.clone();
                             point[k] += by;
                             objective.at(&point).unwrap().value
                         };
@@ -261,8 +312,8 @@ mod tests {
         let (x, y) = data(25);
         let family = parse("matern52").unwrap();
         let one = Matrix::column_vector(y.col(0).to_vec());
-        let objective = Objective::new(&family, x.clone(), &one, None, true, Goal::LeaveOneOut).unwrap();
-        let value = objective.at(&[0.5, 0.5, 0.5, -2.0]).unwrap().value;
+        let objective = Objective::new(&[family.clone()], x.clone(), &one, None, true, Goal::LeaveOneOut).unwrap();
+        let value = objective.at(&[-2.0, 0.5, 0.5, 0.5]).unwrap().value;
         let kernel = family.with_lengthscales(&[libm::exp(0.5)]).unwrap();
         let spectrum =
             crate::spectrum::Spectrum::from_gram(crate::space::gram(&*kernel, &Points::new(&x)), None, true).unwrap();
@@ -273,6 +324,6 @@ mod tests {
         let mean = one.col(0).iter().sum::<f64>() / 25.0;
         let variance = one.col(0).iter().map(|v| (v - mean).powi(2)).sum::<f64>() / 25.0;
         assert!((value - (sum / variance).ln()).abs() < 1e-9);
-        assert!(Objective::new(&parse("linear").unwrap(), x, &y, None, true, Goal::LeaveOneOut).is_err());
+        assert!(Objective::new(&[parse("linear").unwrap()], x, &y, None, true, Goal::LeaveOneOut).is_err());
     }
 }

@@ -8,23 +8,28 @@ use crate::space::distances_lower;
 /// C = (1/n) Σ ∇f(xᵢ) ∇f(xᵢ)ᵀ for f = Σ αⱼ k(·, xⱼ), summed over the columns of α; d × d. The kernel must be a function of
 /// the squared Euclidean distance.
 pub fn average_outer_product(kernel: &dyn Kernel, x: &Matrix, alpha: &Matrix) -> Matrix {
+    let d = x.cols();
+    let mut sum = Matrix::zeros(d, d);
+    for t in 0..alpha.cols() {
+        let gradients = gradients(kernel, x, alpha.col(t));
+        let part = multiply_transposed(&gradients, &gradients);
+        sum.as_mut_slice().iter_mut().zip(part.as_slice()).for_each(|(s, p)| *s += p / x.rows() as f64);
+    }
+    sum
+}
+
+/// ∇f(xᵢ) = 2 Σⱼ αⱼ φ′(qᵢⱼ)(xᵢ − xⱼ) at every row; n × d.
+pub fn gradients(kernel: &dyn Kernel, x: &Matrix, alpha: &[f64]) -> Matrix {
     let (n, d) = (x.rows(), x.cols());
     let mut slopes = distances_lower(Distance::SquaredEuclidean, &Points::new(x));
     for j in 0..n {
         kernel.slopes_of_distances(&mut slopes.col_mut(j)[j..]);
     }
     mirror_lower(&mut slopes);
-    let mut sum = Matrix::zeros(d, d);
-    for t in 0..alpha.cols() {
-        // ∇f(xᵢ) = 2 Σⱼ αⱼ φ′(qᵢⱼ)(xᵢ − xⱼ).
-        let weighted = Matrix::from_fn(n, d, |j, k| alpha.get(j, t) * x.get(j, k));
-        let pulls = multiply(&slopes, &weighted);
-        let sums = multiply(&slopes, &Matrix::column_vector(alpha.col(t).to_vec()));
-        let gradients = Matrix::from_fn(n, d, |i, k| 2.0 * (x.get(i, k) * sums.get(i, 0) - pulls.get(i, k)));
-        let part = multiply_transposed(&gradients, &gradients);
-        sum.as_mut_slice().iter_mut().zip(part.as_slice()).for_each(|(s, p)| *s += p / n as f64);
-    }
-    sum
+    let weighted = Matrix::from_fn(n, d, |j, k| alpha[j] * x.get(j, k));
+    let pulls = multiply(&slopes, &weighted);
+    let sums = multiply(&slopes, &Matrix::column_vector(alpha.to_vec()));
+    Matrix::from_fn(n, d, |i, k| 2.0 * (x.get(i, k) * sums.get(i, 0) - pulls.get(i, k)))
 }
 
 /// From a positive semidefinite C to the symmetric map L = (C^power)^(½), scaled so that the trace of L² is d. Rows times

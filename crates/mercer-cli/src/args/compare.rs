@@ -1,0 +1,54 @@
+//! The options of `mercer compare`.
+
+use std::time::Duration;
+
+use clap::Args;
+
+use super::table::{ColumnOptions, InputOptions, RowOptions};
+use super::values::{Style, duration, fold_count, repeat_count};
+
+/// Methods side by side on the same folds, each with all its choices inside the folds.
+///
+/// Examples:
+///
+///   mercer compare concrete.csv --target strength
+///   mercer compare concrete.csv --target strength --methods mean,ridge,gaussian-tuned --folds 10
+///   mercer compare t.csv --target y --repeats 3 --svg compare.svg --format markdown
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment, after_long_help = crate::compare::methods::list())]
+pub struct CompareOptions {
+    /// The table: CSV (any separator, also gzipped), Parquet, Arrow IPC or LIBSVM text; - is standard input
+    pub table: String,
+    #[command(flatten)]
+    pub columns: ColumnOptions,
+
+    /// Methods, separated by commas (default: all); --help lists them
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = crate::compare::methods::find)]
+    pub methods: Vec<&'static crate::compare::methods::Method>,
+    /// Number of folds
+    #[arg(long, value_name = "K", default_value_t = 5, value_parser = fold_count)]
+    pub folds: usize,
+    /// How often the folds are drawn anew
+    #[arg(long, value_name = "R", default_value_t = 1, value_parser = repeat_count)]
+    pub repeats: usize,
+    /// Time of `automatic` in each fold, such as 20s or 1m
+    #[arg(long, value_name = "TIME", default_value = "20s", value_parser = duration)]
+    pub budget: Duration,
+    #[command(flatten)]
+    pub rows: RowOptions,
+
+    /// Draw means and deviations into this file
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<String>,
+    /// Write the table to this file; the name tells the format (- is CSV to standard output)
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<String>,
+    /// How the table is printed
+    #[arg(long, value_name = "STYLE", default_value = "text")]
+    pub format: Style,
+    /// Print one JSON object instead of a report
+    #[arg(long, conflicts_with = "format")]
+    pub json: bool,
+    #[command(flatten)]
+    pub reading: InputOptions,
+}

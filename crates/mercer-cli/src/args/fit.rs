@@ -1,0 +1,112 @@
+//! The options of `mercer fit`.
+
+use std::time::Duration;
+
+use clap::Args;
+use mercer::criterion::{Criterion, FoldRule};
+
+use super::table::{ColumnOptions, RowOptions, TableOptions};
+use super::values::{
+    KernelArgument, Numbers, ScaleArgument, criterion, duration, exponents, fold_rule, kernels, lambdas,
+};
+
+/// Fit a model to a table.
+///
+/// Without --kernel, --exponent, --lambda and --criterion everything is chosen: the kernel's family, its metric,
+/// the exponent and λ. With any of them the rest has a default: the Gaussian kernel, exponent 2, and the λ with
+/// the least exact leave-one-out error.
+///
+/// Examples:
+///
+///   mercer fit concrete.csv --target strength
+///   mercer fit concrete.csv --target strength --budget 2m --assess kfold:5 --output concrete.mercer
+///   mercer fit concrete.csv --target strength --kernel gaussian --exponent 1.5 --lambda 0.01 --json
+///   mercer fit concrete.csv --target strength --kernel "0.5*linear + gaussian(lengthscale=median)"
+///
+/// Ranges are choices; one decomposition per kernel serves all exponents and λ:
+///
+///   mercer fit t.csv --target y --exponent 0.1..2.9:0.1 --lambda 1e-7..1e3:25 --table surface.csv
+///   mercer fit t.csv --target y --kernel "gaussian(lengthscale=0.5..50:10)" --kernel additive-spline
+///   mercer fit t.csv --target y --kernel matern52 --criterion kfold:10 --group patient
+///   mercer fit t.csv --target y --kernel gaussian --criterion tri --unlabelled more.csv
+///   mercer fit t.csv --target y --kernel "laplace(lengthscale=0.1..100:40)" --journal run.journal
+///   cat table.csv | mercer fit - --target y
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub struct FitOptions {
+    /// The table: CSV (any separator, also gzipped), Parquet, Arrow IPC or LIBSVM text; - is standard input
+    pub table: String,
+    #[command(flatten)]
+    pub columns: ColumnOptions,
+
+    /// A kernel, as a spec such as gaussian(lengthscale=1.5) or with ranges; see `mercer kernels`. Several: the best
+    #[arg(long, short, value_name = "SPEC", value_parser = kernels, help_heading = "The model")]
+    pub kernel: Vec<KernelArgument>,
+    /// m in the penalty λ‖f‖ᵐ, any number above 0, or a range with a step such as 0.1..2.9:0.1
+    #[arg(long, short = 'm', value_name = "M", value_parser = exponents, allow_negative_numbers = true, help_heading = "The model")]
+    pub exponent: Option<Numbers>,
+    /// λ in the penalty, or a range with a number of points such as 1e-7..1e3:25 (default: chosen from all)
+    #[arg(long, short, value_name = "L", value_parser = lambdas, allow_negative_numbers = true, help_heading = "The model")]
+    pub lambda: Option<Numbers>,
+    /// How numbers are scaled (default: standard; unit for splines; none for precomputed)
+    #[arg(long, value_name = "HOW", help_heading = "The model")]
+    pub scale: Option<ScaleArgument>,
+    #[command(flatten)]
+    pub rows: RowOptions,
+    /// With several targets: one effective ridge for all instead of one each
+    #[arg(long, help_heading = "The model")]
+    pub shared_ridge: bool,
+
+    /// What is minimised: loo, kfold:10, gcv, fpe, reml, …; see `mercer criteria` (default: loo)
+    #[arg(long, value_name = "SPEC", value_parser = criterion, help_heading = "Choosing")]
+    pub criterion: Option<Criterion>,
+    /// Rows without target, for the criteria tri, adj and dee; read like the table
+    #[arg(long, value_name = "FILE", help_heading = "Choosing")]
+    pub unlabelled: Option<String>,
+    /// Take the largest λ within one standard error of the best
+    #[arg(long, help_heading = "Choosing")]
+    pub one_standard_error: bool,
+    /// Choose among the points of the ranges only, not between them
+    #[arg(long, help_heading = "Choosing")]
+    pub on_grid: bool,
+    /// Time for the automatic search, such as 90s or 2m (default: 60s, all folds of --assess included)
+    #[arg(long, value_name = "TIME", value_parser = duration, conflicts_with_all = ["kernel", "lambda", "criterion"], help_heading = "Choosing")]
+    pub budget: Option<Duration>,
+    /// Repeat everything, choices included, on all folds but one, and measure the error there: kfold:5
+    #[arg(long, value_name = "FOLDS", value_parser = fold_rule, help_heading = "Choosing")]
+    pub assess: Option<FoldRule>,
+    /// Write down finished work here; a run that was stopped goes on from it, with the same result bit for bit
+    #[arg(long, value_name = "FILE", help_heading = "Choosing")]
+    pub journal: Option<String>,
+
+    /// Save the model to this file (- is standard output)
+    #[arg(long, short, value_name = "MODEL")]
+    pub output: Option<String>,
+    /// Save every point that was tried as a table; the name tells the format
+    #[arg(long = "table", value_name = "FILE")]
+    pub surface: Option<String>,
+    /// Print one JSON object instead of a report
+    #[arg(long)]
+    pub json: bool,
+    /// Coefficients only: no leave-one-out, no degrees of freedom (saves time with many rows and a given λ)
+    #[arg(long, requires = "lambda")]
+    pub no_diagnostics: bool,
+    #[command(flatten)]
+    pub reading: TableOptions,
+}
+
+impl FitOptions {
+    /// Whether everything is to be chosen.
+    pub fn is_automatic(&self) -> bool {
+        let nothing_said =
+            self.kernel.is_empty() && self.exponent.is_none() && self.lambda.is_none() && self.criterion.is_none();
+        nothing_said || self.budget.is_some()
+    }
+
+    /// Whether kernel, exponent and λ are all given.
+    pub fn is_fixed(&self) -> bool {
+        let kernels: usize = self.kernel.iter().map(|argument| argument.0.len()).sum();
+        let one = |numbers: &Option<Numbers>| numbers.as_ref().is_some_and(|numbers| numbers.0.len() == 1);
+        kernels <= 1 && one(&self.lambda) && (self.exponent.is_none() || one(&self.exponent))
+    }
+}

@@ -1,0 +1,59 @@
+//! The options of `mercer path`.
+
+use clap::Args;
+
+use super::table::{ColumnOptions, InputOptions, RowOptions};
+use super::values::{
+    CriteriaArgument, KernelArgument, Numbers, ScaleArgument, Style, criteria, exponent, kernels, lambdas,
+};
+
+/// Everything along λ: norm, degrees of freedom, training error and criteria, from one decomposition.
+///
+/// Examples:
+///
+///   mercer path concrete.csv --target strength
+///   mercer path concrete.csv --target strength --exponent 1.5 --svg path.svg
+///   mercer path t.csv --target y --kernel matern52 --criterion loo,kfold:10,gcv --lambda 1e-6..1:13
+///   mercer path t.csv --target y --format latex > table.tex
+///   mercer path t.csv --target y --quiet --output path.parquet
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub struct PathOptions {
+    /// The table: CSV (any separator, also gzipped), Parquet, Arrow IPC or LIBSVM text; - is standard input
+    pub table: String,
+    #[command(flatten)]
+    pub columns: ColumnOptions,
+
+    /// The kernel, as a spec such as gaussian(lengthscale=1.5); with ranges: the best; see `mercer kernels`
+    #[arg(long, short, value_name = "SPEC", default_value = "gaussian", value_parser = kernels, help_heading = "The model")]
+    pub kernel: KernelArgument,
+    /// m in the penalty λ‖f‖ᵐ, any number above 0
+    #[arg(long, short = 'm', value_name = "M", default_value_t = 2.0, value_parser = exponent, allow_negative_numbers = true, help_heading = "The model")]
+    pub exponent: f64,
+    /// λ to show, a number or a range such as 1e-6..1:13 (default: the whole useful part of the path)
+    #[arg(long, short, value_name = "RANGE", value_parser = lambdas, allow_negative_numbers = true, help_heading = "The model")]
+    pub lambda: Option<Numbers>,
+    /// How numbers are scaled (default: standard; unit for splines; none for precomputed)
+    #[arg(long, value_name = "HOW", help_heading = "The model")]
+    pub scale: Option<ScaleArgument>,
+    #[command(flatten)]
+    pub rows: RowOptions,
+    /// Criteria to show, separated by commas; see `mercer criteria`
+    #[arg(long, value_name = "SPECS", default_value = "loo,gcv,fpe,bic,reml", value_parser = criteria)]
+    pub criterion: CriteriaArgument,
+
+    /// Draw the curves into this file
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<String>,
+    /// Write all points as a table; the name tells the format (- is CSV to standard output)
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<String>,
+    /// How the table is printed
+    #[arg(long, value_name = "STYLE", default_value = "text")]
+    pub format: Style,
+    /// Print one JSON object instead of a report
+    #[arg(long, conflicts_with = "format")]
+    pub json: bool,
+    #[command(flatten)]
+    pub reading: InputOptions,
+}

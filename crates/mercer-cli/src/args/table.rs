@@ -1,0 +1,153 @@
+//! Options that several commands share: how a table is read and what its columns are.
+
+use clap::Args;
+use mercer::data::{Frame, Roles};
+use mercer_io::{Format, ReadOptions};
+
+use super::values::{Decimal, MissingArgument, TextArgument, byte_count, file_format, separator};
+use crate::outcome::Usage;
+
+/// How the cells of a CSV file are read.
+#[derive(Debug, Args)]
+pub struct CellOptions {
+    /// The character between cells of a CSV file, or "tab" (default: found by itself)
+    #[arg(long, value_name = "CHAR", value_parser = separator, help_heading = "Reading the table")]
+    pub separator: Option<u8>,
+    /// The decimal mark of a CSV file
+    #[arg(long, value_name = "MARK", default_value = "point", help_heading = "Reading the table")]
+    pub decimal: Decimal,
+    /// The CSV file has no header; its columns are called x1, x2, …
+    #[arg(long, help_heading = "Reading the table")]
+    pub no_header: bool,
+}
+
+impl CellOptions {
+    pub fn to_read_options(&self, format: Option<Format>) -> ReadOptions {
+        ReadOptions {
+            format,
+            separator: self.separator,
+            decimal_comma: self.decimal == Decimal::Comma,
+            header: self.no_header.then_some(false),
+            memory_limit: Some(mercer::plan::available_memory()),
+        }
+    }
+}
+
+/// How a table file is read.
+#[derive(Debug, Args)]
+pub struct TableOptions {
+    /// csv, parquet, arrow or libsvm (default: by name and content)
+    #[arg(long, value_name = "FORMAT", value_parser = file_format, help_heading = "Reading the table")]
+    pub format: Option<Format>,
+    #[command(flatten)]
+    pub cells: CellOptions,
+}
+
+impl TableOptions {
+    pub fn to_read_options(&self) -> ReadOptions {
+        self.cells.to_read_options(self.format)
+    }
+}
+
+/// The same where --format says how the result is printed.
+#[derive(Debug, Args)]
+pub struct InputOptions {
+    /// csv, parquet, arrow or libsvm (default: by name and content)
+    #[arg(long, value_name = "FORMAT", value_parser = file_format, help_heading = "Reading the table")]
+    pub input_format: Option<Format>,
+    #[command(flatten)]
+    pub cells: CellOptions,
+}
+
+impl InputOptions {
+    pub fn to_read_options(&self) -> ReadOptions {
+        self.cells.to_read_options(self.input_format)
+    }
+}
+
+/// Which column is what.
+#[derive(Debug, Args)]
+pub struct ColumnOptions {
+    /// The column to predict; several, separated by commas, share one decomposition
+    #[arg(long, short, value_name = "NAME")]
+    pub target: Vec<String>,
+    /// Columns to predict from, separated by commas (default: all others)
+    #[arg(long, value_name = "NAMES", conflicts_with = "drop")]
+    pub features: Option<Vec<String>>,
+    /// Columns to leave out, separated by commas
+    #[arg(long, value_name = "NAMES")]
+    pub drop: Vec<String>,
+    /// Column of row weights, at least 0: weight 2 counts like the row twice
+    #[arg(long, value_name = "NAME")]
+    pub weight: Option<String>,
+    /// Column whose equal entries belong together: folds never part them
+    #[arg(long, value_name = "NAME")]
+    pub group: Option<String>,
+    /// Columns of numbers that are names of categories
+    #[arg(long, value_name = "NAMES")]
+    pub categorical: Vec<String>,
+}
+
+impl ColumnOptions {
+    /// The roles in this table. Without a target the table's columns are named: one of them is meant.
+    pub fn to_roles(&self, frame: &Frame) -> anyhow::Result<Roles> {
+        if self.target.is_empty() {
+            return Err(Usage(format!("--target is needed; the columns are {}", listed(frame.names()))).into());
+        }
+        let names = |given: &[String]| column_names(frame, given);
+        Ok(Roles {
+            targets: names(&self.target),
+            features: self.features.as_deref().map(names),
+            drop: names(&self.drop),
+            weight: self.weight.clone(),
+            group: self.group.clone(),
+            categorical: names(&self.categorical),
+        })
+    }
+
+    /// For commands that show one target.
+    pub fn to_roles_of_one_target(&self, frame: &Frame) -> anyhow::Result<Roles> {
+        let roles = self.to_roles(frame)?;
+        match roles.targets.len() {
+            0 | 1 => Ok(roles),
+            n => Err(Usage(format!("--target must name one column here; got {n}: {}", roles.targets.join(", "))).into()),
+        }
+    }
+}
+
+/// What is made of text, missing cells and memory, whatever the model is.
+#[derive(Debug, Args)]
+pub struct RowOptions {
+    /// Without the offset b
+    #[arg(long, help_heading = "The model")]
+    pub no_offset: bool,
+    /// How text columns are read
+    #[arg(long, value_name = "HOW", default_value = "one-hot", help_heading = "The model")]
+    pub text: TextArgument,
+    /// What is done about missing cells
+    #[arg(long, value_name = "HOW", default_value = "error", help_heading = "The model")]
+    pub missing: MissingArgument,
+    /// Memory that may be used, such as 2G or 500M (default: what is available)
+    #[arg(long, value_name = "BYTES", value_parser = byte_count, help_heading = "The model")]
+    pub memory: Option<u64>,
+}
+
+/// The first names, and how many more there are.
+fn listed(names: &[String]) -> String {
+    const SHOWN: usize = 30;
+    let short = |name: &String| name.chars().take(40).collect::<String>();
+    let shown = names.iter().take(SHOWN).map(short).collect::<Vec<_>>().join(", ");
+    let more = names.len().saturating_sub(SHOWN);
+    if more > 0 { format!("{shown}, … ({more} more)") } else { shown }
+}
+
+/// Names separated by commas; a name that has a comma itself is taken whole if the table knows it.
+fn column_names(frame: &Frame, given: &[String]) -> Vec<String> {
+    let split = |text: &String| -> Vec<String> {
+        if frame.column(text).is_ok() {
+            return vec![text.clone()];
+        }
+        text.split(',').map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).collect()
+    };
+    given.iter().flat_map(split).collect()
+}

@@ -1,0 +1,41 @@
+//! Files that a run writes: their place is checked before any work, and each is replaced in one step or not at all.
+
+use std::io::Write;
+use std::path::Path;
+
+use mercer::format;
+
+/// The place must exist.
+pub fn check_folder(path: &str) -> anyhow::Result<()> {
+    let folder = Path::new(path).parent().filter(|folder| !folder.as_os_str().is_empty());
+    match folder.filter(|folder| path != "-" && !folder.is_dir()) {
+        Some(folder) => anyhow::bail!("cannot write {path}: there is no folder {}", folder.display()),
+        None => Ok(()),
+    }
+}
+
+/// The place for a model must exist, and hold nothing but a model.
+pub fn check_model_place(path: &str) -> anyhow::Result<()> {
+    check_folder(path)?;
+    let mut start = [0; 8];
+    let is_other = path != "-"
+        && std::fs::File::open(path)
+            .and_then(|mut file| std::io::Read::read(&mut file, &mut start))
+            .is_ok_and(|read| read > 0 && !format::is_model(&start[..read]));
+    if is_other {
+        anyhow::bail!("{path} exists and is not a model file; it is left as it is (remove it, or choose another name)");
+    }
+    Ok(())
+}
+
+/// Bytes to a file, or to standard output for `-`.
+pub fn save(path: &str, bytes: &[u8]) -> anyhow::Result<()> {
+    if path == "-" {
+        let mut stdout = std::io::stdout().lock();
+        stdout.write_all(bytes)?;
+        stdout.flush()?;
+    } else {
+        mercer_io::atomic::save(Path::new(path), bytes)?;
+    }
+    Ok(())
+}

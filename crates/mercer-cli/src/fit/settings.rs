@@ -1,0 +1,213 @@
+//! From options to a decided run.
+
+use std::time::Duration;
+
+use mercer::criterion::Criterion;
+use mercer::data::{Frame, Roles, Scale};
+use mercer::journal::SharedJournal;
+use mercer::kernel::{self, SharedKernel};
+use mercer::{Automatic, Fit, Fitted, Observer};
+
+use super::Search;
+use crate::args::{Common, FitOptions, RowOptions, ScaleArgument};
+use crate::journal::Fingerprint;
+use crate::outcome::Usage;
+
+/// Time for an automatic search when none is given.
+const BUDGET: Duration = Duration::from_secs(60);
+
+/// A fit that can be carried out on any rows of a table.
+#[derive(Clone)]
+pub enum Settings {
+    /// Kernels, exponents and λ were named.
+    Named(Box<Fit>),
+    /// Everything is to be found.
+    Automatic(Box<Automatic>, Duration),
+}
+
+/// Refuses options that do not go together, before anything is read.
+pub fn check(options: &FitOptions) -> anyhow::Result<()> {
+    let refuse = |text: &str| Err(Usage(text.to_owned()).into());
+    if options.is_automatic() {
+        let only_named = [
+            ("--scale", "it standardises by itself", options.scale.is_some()),
+            ("--on-grid", "it has no grid", options.on_grid),
+            ("--one-standard-error", "it takes the least error", options.one_standard_error),
+            ("--unlabelled", "it chooses by held-out rows", options.unlabelled.is_some()),
+            ("--shared-ridge", "every target has its own", options.shared_ridge),
+        ];
+        if let Some((option, why, _)) = only_named.into_iter().find(|(_, _, is_given)| *is_given) {
+            return refuse(&format!("{option} cannot be said to an automatic fit: {why}; name a --kernel to use it"));
+        }
+    }
+    let needs_more = options.criterion.as_ref().filter(|criterion| criterion.needs_unlabelled());
+    if let (Some(criterion), None) = (needs_more, &options.unlabelled) {
+        return refuse(&format!("the criterion {} needs rows without target: --unlabelled FILE", criterion.spec()));
+    }
+    if options.is_fixed() && !options.is_automatic() {
+        let choosing = [
+            ("--table", options.surface.is_some()),
+            ("--one-standard-error", options.one_standard_error),
+            ("--on-grid", options.on_grid),
+        ];
+        if let Some((option, _)) = choosing.into_iter().find(|(_, is_given)| *is_given) {
+            let text = "needs something to choose: leave --lambda out or give it a range such as 1e-7..1e3:25";
+            return refuse(&format!("{option} {text}"));
+        }
+    }
+    match (options.output.as_deref(), options.surface.as_deref()) {
+        (Some("-"), Some("-")) => refuse("--output and --table cannot both be standard output"),
+        _ => Ok(()),
+    }
+}
+
+impl Settings {
+    pub fn new(options: &FitOptions, common: &Common, unlabelled: Option<&Frame>) -> Self {
+        if options.is_automatic() {
+            let mut automatic = Automatic::new()
+                .missing(options.rows.missing.into())
+                .text_as(options.rows.text.into())
+                .seed(common.seed);
+            if let Some(exponents) = &options.exponent {
+                automatic = automatic.exponents(&exponents.0);
+            }
+            if options.rows.no_offset {
+                automatic = automatic.without_offset();
+            }
+            if let Some(memory) = options.rows.memory {
+                automatic = automatic.memory(memory);
+            }
+            return Settings::Automatic(Box::new(automatic), options.budget.unwrap_or(BUDGET));
+        }
+        let mut fit = named(kernels(options), options.scale, &options.rows).seed(common.seed);
+        if let Some(exponents) = &options.exponent {
+            fit = fit.exponents(&exponents.0);
+        }
+        if let Some(lambdas) = &options.lambda {
+            fit = fit.lambdas(&lambdas.0);
+        }
+        if let Some(criterion) = &options.criterion {
+            fit = fit.criterion(criterion.clone());
+        }
+        if let Some(frame) = unlabelled {
+            fit = fit.unlabelled(frame.clone());
+        }
+        if options.on_grid {
+            fit = fit.on_grid();
+        }
+        if options.one_standard_error {
+            fit = fit.one_standard_error();
+        }
+        if options.shared_ridge {
+            fit = fit.shared_ridge();
+        }
+        if options.no_diagnostics {
+            fit = fit.without_diagnostics();
+        }
+        Settings::Named(Box::new(fit))
+    }
+
+    /// The same for one of several parts of a run, which share its time.
+    pub fn shared_among(&self, parts: usize) -> Self {
+        match self {
+            Settings::Named(fit) => Settings::Named(fit.clone()),
+            Settings::Automatic(automatic, budget) => {
+                Settings::Automatic(automatic.clone(), *budget / parts.max(1) as u32)
+            }
+        }
+    }
+
+    pub fn fit(
+        &self,
+        frame: &Frame,
+        roles: &Roles,
+        journal: Option<SharedJournal>,
+        observer: Observer,
+    ) -> mercer::Result<(Fitted, Option<Search>)> {
+        match self {
+            Settings::Named(fit) => {
+                let mut fit = fit.as_ref().clone().observer(observer);
+                if let Some(journal) = journal {
+                    fit = fit.journal(journal);
+                }
+                Ok((fit.fit_frame(frame, roles)?, None))
+            }
+            Settings::Automatic(automatic, budget) => {
+                let mut automatic = automatic.as_ref().clone().budget(*budget).observer(observer);
+                if let Some(journal) = journal {
+                    automatic = automatic.journal(journal);
+                }
+                let found = automatic.fit_frame(frame, roles)?;
+                let search = Search {
+                    trials: found.trials,
+                    ran_out: found.ran_out,
+                    importance: found.importance,
+                    budget: budget.as_secs_f64(),
+                };
+                Ok((found.fitted, Some(search)))
+            }
+        }
+    }
+}
+
+/// A fit with named kernels, and what a person with a table expects.
+pub fn named(kernels: Vec<SharedKernel>, scale: Option<ScaleArgument>, rows: &RowOptions) -> Fit {
+    // The library takes features as they are; a person with a table is better served by standardising. Splines need
+    // features of at least 0, also among other kernels.
+    let is_spline = kernels.iter().any(|kernel| kernel.needs_nonnegative());
+    let default = if is_spline { Scale::Unit } else { Scale::Standard };
+    let mut fit = Fit::new(kernel::radial::Gaussian::lengthscale(1.0))
+        .kernels(kernels)
+        .scale(scale.map_or(default, Scale::from))
+        .missing(rows.missing.into())
+        .text_as(rows.text.into());
+    if rows.no_offset {
+        fit = fit.without_offset();
+    }
+    if let Some(memory) = rows.memory {
+        fit = fit.memory(memory);
+    }
+    fit
+}
+
+/// The kernels to choose from; the Gaussian one if none is named.
+fn kernels(options: &FitOptions) -> Vec<SharedKernel> {
+    let named: Vec<SharedKernel> = options.kernel.iter().flat_map(|argument| argument.0.clone()).collect();
+    match named.is_empty() {
+        true => kernel::parse("gaussian").into_iter().collect(),
+        false => named,
+    }
+}
+
+/// Everything that the numbers of a run depend on: data, roles and settings, but neither threads nor file names.
+pub fn fingerprint(
+    options: &FitOptions,
+    common: &Common,
+    frame: &Frame,
+    roles: &Roles,
+    unlabelled: Option<&Frame>,
+) -> Fingerprint {
+    let kernels: Vec<String> = match options.is_automatic() {
+        true => vec!["automatic".into()],
+        false => kernels(options).iter().map(|kernel| kernel.spec()).collect(),
+    };
+    let criterion = options.criterion.as_ref().map(Criterion::spec);
+    let named = format!(
+        "{kernels:?} {:?} {:?} {criterion:?} {:?} {} {} {} {}",
+        options.exponent,
+        options.lambda,
+        options.scale,
+        options.on_grid,
+        options.one_standard_error,
+        options.shared_ridge,
+        options.no_diagnostics
+    );
+    let rows = format!("{} {:?} {:?}", options.rows.no_offset, options.rows.text, options.rows.missing);
+    let run = format!("{} {:?} {:?}", common.seed, options.budget, options.assess);
+    let settings = Fingerprint::new().text(&named).text(&rows).text(&run).text(&format!("{roles:?}"));
+    let data = settings.frame(frame);
+    match unlabelled {
+        Some(more) => data.text("unlabelled").frame(more),
+        None => data,
+    }
+}

@@ -1,0 +1,141 @@
+//! What `mercer fit` prints.
+
+use mercer::plan;
+use mercer::{Fitted, Summary};
+
+use super::{Page, automatic, certificate_line, errors_line, integer, penalty_line, scale_name, search, short};
+use crate::args::{Common, FitOptions};
+use crate::chart;
+use crate::fit::Found;
+
+pub fn page(found: &Found, options: &FitOptions, common: &Common, saved: Option<(&str, usize)>) -> String {
+    let mut page = Page::new();
+    let fitted = &found.fitted;
+    table_lines(&mut page, fitted);
+    match &found.search {
+        Some(search) => automatic::lines(&mut page, search, fitted, found.seconds),
+        None => page.line("kernel", &fitted.model.kernel().spec()),
+    }
+    if common.verbose {
+        if found.search.is_some() {
+            page.line("kernel", &fitted.model.kernel().spec());
+        }
+        let (method, bytes) = (fitted.plan.method.describe(), plan::bytes(fitted.plan.bytes));
+        page.line("method", &format!("{method}; {bytes} forecast, {:.2} s", found.seconds));
+    }
+    let map = search::lines(&mut page, fitted, found.search.is_none());
+    for (t, summary) in fitted.model.summaries().iter().enumerate() {
+        page.blank();
+        let [low, high] = summary.target_range;
+        page.line("target", &format!("{}, {} … {}", summary.target, short(low), short(high)));
+        page.line("penalty", &penalty_line(summary));
+        page.line("error", &errors_line(summary));
+        if let Some(line) = assessed(found, summary, t) {
+            page.line("", &line);
+        }
+        page.line("certain", &certificate_line(&summary.certificate, summary.is_zero));
+        if t == 0 {
+            picture(&mut page, fitted, map.as_deref(), common.verbose);
+        }
+    }
+    if let Some(search) = &found.search {
+        automatic::importance(&mut page, search);
+    }
+    page.blank();
+    match saved {
+        Some((path, size)) => {
+            page.line("saved", &format!("{path} ({}). Next: mercer predict {path} NEW.csv", plan::bytes(size as u64)));
+        }
+        None => page.line("", &format!("not saved; --output {} keeps the model", model_name(&options.table))),
+    }
+    page.to_string()
+}
+
+fn table_lines(page: &mut Page, fitted: &Fitted) {
+    let design = &fitted.design;
+    let features = fitted.model.encoder().feature_names().len();
+    page.line(
+        "table",
+        &format!(
+            "{} rows, {features} {} ({}){}",
+            integer(design.rows()),
+            if features == 1 { "feature" } else { "features" },
+            scale_name(fitted.model.encoder().scale),
+            if design.weights.is_some() { ", weighted" } else { "" }
+        ),
+    );
+    if design.dropped_missing > 0 {
+        page.line("", &format!("{} rows left out: a cell is missing", integer(design.dropped_missing)));
+    }
+    if design.dropped_weightless > 0 {
+        page.line("", &format!("{} rows left out: their weight is 0", integer(design.dropped_weightless)));
+    }
+}
+
+/// The error on rows that no choice has seen.
+fn assessed(found: &Found, summary: &Summary, t: usize) -> Option<String> {
+    let (rule, assessment) = found.assessment.as_ref()?;
+    let (mean, deviation) = (assessment.mean(t), assessment.deviation(t));
+    let folds = assessment.rmse[t].len() / rule.repeats.max(1);
+    let times = if rule.repeats > 1 { format!(", {} times", rule.repeats) } else { String::new() };
+    let variance = variance(found.fitted.design.y.col(t));
+    let r2 = match summary.train_r2 {
+        Some(_) if variance > 0.0 => {
+            let mse = assessment.rmse[t].iter().map(|e| e * e).sum::<f64>() / assessment.rmse[t].len() as f64;
+            format!(" (R² {})", short(1.0 - mse / variance))
+        }
+        _ => String::new(),
+    };
+    Some(format!("{}-fold{times}, selection inside: {} ± {}{r2}", in_words(folds), short(mean), short(deviation)))
+}
+
+fn variance(y: &[f64]) -> f64 {
+    let n = y.len() as f64;
+    let mean = y.iter().sum::<f64>() / n;
+    y.iter().map(|v| (v - mean) * (v - mean)).sum::<f64>() / n
+}
+
+fn in_words(n: usize) -> String {
+    const WORDS: [&str; 9] = ["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
+    n.checked_sub(2).and_then(|i| WORDS.get(i)).map_or_else(|| n.to_string(), |word| (*word).to_owned())
+}
+
+/// The surface where one was searched, else predictions; both only for those who asked for more than a screen.
+fn picture(page: &mut Page, fitted: &Fitted, map: Option<&str>, both: bool) {
+    if let Some(map) = map {
+        page.blank();
+        page.block(map);
+    }
+    if map.is_some() && !both {
+        return;
+    }
+    let observed = fitted.design.y.col(0);
+    let (predicted, title) = match &fitted.leave_one_out[0] {
+        Some(loo) => (
+            observed.iter().zip(&loo.residuals).map(|(y, e)| y - e).collect::<Vec<f64>>(),
+            "predicted, each row by the model fitted without it",
+        ),
+        None => (fitted.solutions[0].fitted.clone(), "predicted, on the training rows"),
+    };
+    page.blank();
+    page.block(&chart::predicted_against_observed(observed, &predicted, title));
+}
+
+/// A file name for the model of a table.
+fn model_name(table: &str) -> String {
+    let name = table.rsplit(['/', '\\']).next().unwrap_or(table);
+    let stem = name.split('.').next().filter(|stem| !stem.is_empty() && *stem != "-").unwrap_or("model");
+    format!("{stem}.mercer")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{in_words, model_name};
+
+    #[test]
+    fn names_and_numbers_read_well() {
+        assert_eq!(model_name("data/concrete.csv.gz"), "concrete.mercer");
+        assert_eq!(model_name("-"), "model.mercer");
+        assert_eq!((in_words(5), in_words(10), in_words(20)), ("five".into(), "ten".into(), "20".into()));
+    }
+}

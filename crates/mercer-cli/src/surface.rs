@@ -1,0 +1,92 @@
+//! What a selection tried, point by point: for the table of `--table` and the best points of the report.
+
+use mercer::Fitted;
+use mercer::criterion::Criterion;
+use mercer::data::{Column, Frame};
+
+use crate::fit::{Found, Search};
+
+/// One point of one surface.
+pub struct Point {
+    /// Which of the kernels that were tried.
+    pub kernel: usize,
+    /// Which of its surfaces: one per target, or one for all.
+    pub surface: usize,
+    pub exponent: f64,
+    pub lambda: f64,
+    pub value: f64,
+    pub standard_error: Option<f64>,
+}
+
+/// All points, in the order in which they were tried.
+pub fn points(fitted: &Fitted) -> Vec<Point> {
+    let mut points = Vec::new();
+    for (kernel, tried) in fitted.tried.iter().enumerate() {
+        for (index, surface) in tried.surfaces.iter().enumerate() {
+            for (e, exponent) in surface.exponents.iter().enumerate() {
+                for (lambda, score) in surface.lambdas[e].iter().zip(&surface.scores[e]) {
+                    points.push(Point {
+                        kernel,
+                        surface: index,
+                        exponent: *exponent,
+                        lambda: *lambda,
+                        value: score.value,
+                        standard_error: score.standard_error,
+                    });
+                }
+            }
+        }
+    }
+    points
+}
+
+/// The criterion of a fit that chose something.
+pub fn criterion(fitted: &Fitted) -> Option<Criterion> {
+    Criterion::parse(fitted.summary().chosen_by.as_deref()?).ok()
+}
+
+/// The table that `--table` writes: the points of the surfaces, or the trials of an automatic search.
+pub fn frame(found: &Found) -> mercer::Result<Frame> {
+    match &found.search {
+        Some(search) => trials(search),
+        None => surfaces(&found.fitted),
+    }
+}
+
+fn surfaces(fitted: &Fitted) -> mercer::Result<Frame> {
+    let points = points(fitted);
+    let specs: Vec<String> = fitted.tried.iter().map(|tried| tried.kernel.spec()).collect();
+    let is_squared = criterion(fitted).is_some_and(|criterion| criterion.is_squared_error());
+    let number = |value: &dyn Fn(&Point) -> f64| Column::Number(points.iter().map(value).collect());
+    // Where a criterion excludes a model the cell is empty: other programs cannot read infinities.
+    let finite = |value: f64| if value.is_finite() { value } else { f64::NAN };
+    let mut frame = Frame::new(points.len());
+    frame.push("kernel", Column::Text(points.iter().map(|point| Some(specs[point.kernel].clone())).collect()))?;
+    let targets = &fitted.design.targets;
+    if targets.len() > 1 && fitted.tried.iter().all(|tried| tried.surfaces.len() == targets.len()) {
+        let name = |point: &Point| Some(targets[point.surface].clone());
+        frame.push("target", Column::Text(points.iter().map(name).collect()))?;
+    }
+    frame.push("exponent", number(&|point| point.exponent))?;
+    frame.push("lambda", number(&|point| point.lambda))?;
+    frame.push("value", number(&|point| finite(point.value)))?;
+    if is_squared {
+        frame.push("root", number(&|point| finite(point.value.sqrt())))?;
+    }
+    frame.push("standard_error", number(&|point| finite(point.standard_error.unwrap_or(f64::NAN))))?;
+    Ok(frame)
+}
+
+fn trials(search: &Search) -> mercer::Result<Frame> {
+    let trials = &search.trials;
+    let text = |value: &dyn Fn(usize) -> String| Column::Text((0..trials.len()).map(|i| Some(value(i))).collect());
+    let number = |value: &dyn Fn(usize) -> f64| Column::Number((0..trials.len()).map(value).collect());
+    let mut frame = Frame::new(trials.len());
+    frame.push("family", text(&|i| trials[i].family.clone()))?;
+    frame.push("metric", text(&|i| trials[i].metric.name().into()))?;
+    frame.push("rmse", number(&|i| trials[i].rmse.unwrap_or(f64::NAN)))?;
+    frame.push("judged_by", text(&|i| trials[i].judged_by.clone()))?;
+    frame.push("seconds", number(&|i| trials[i].seconds))?;
+    frame.push("is_chosen", number(&|i| f64::from(trials[i].is_chosen)))?;
+    Ok(frame)
+}

@@ -1,0 +1,113 @@
+//! A metric that was learned from a part of the rows, set right on all of them.
+
+use super::candidates::Candidate;
+use super::search::Clock;
+use crate::data::Design;
+use crate::fit::Fitted;
+use crate::kernel::SharedKernel;
+use crate::metric::learn::Learned;
+use crate::metric::ridge::ridge_fit;
+
+/// Lengthscales in common and λ by leave-one-out on all rows: each try is one factorisation.
+pub(super) struct Polish<'a> {
+    pub design: &'a Design,
+    pub families: Vec<SharedKernel>,
+    pub candidate: &'a Candidate,
+    pub learned: &'a Learned,
+    pub offset: bool,
+    pub clock: &'a Clock,
+}
+
+impl Polish<'_> {
+    /// Tries at most.
+    const MOST: usize = 14;
+
+    /// The kernel with all lengthscales multiplied by exp(`by`).
+    pub fn stretched(&self, by: f64) -> Learned {
+        if !self.candidate.is_learned || by == 0.0 {
+            return self.learned.clone();
+        }
+        self.learned.stretched(&self.families, self.design.points.features(), self.candidate.is_tied(), by)
+    }
+
+    /// Leave-one-out sum of squares, the targets in units of their deviation.
+    fn error(&self, log_lambda: f64, stretch: f64, units: &[f64], root_weights: Option<&[f64]>) -> f64 {
+        let Design { points, y, .. } = self.design;
+        let gamma = libm::exp(log_lambda) * self.design.weight_sum();
+        let kernel = self.stretched(stretch).kernel;
+        let fit = ridge_fit(&*kernel, points, y, root_weights, self.offset, gamma, true);
+        let Some(residuals) = fit.and_then(|fit| fit.residuals) else { return f64::INFINITY };
+        let of = |t: usize| residuals.col(t).iter().map(|e| (e / units[t]) * (e / units[t])).sum::<f64>();
+        (0..units.len()).map(of).sum()
+    }
+
+    /// Steps along λ and the stretch in turn, then shorter ones: the stretch, log λ and the error.
+    pub fn run(&self, ridge: f64) -> (f64, f64, f64) {
+        let units = deviations(self.design);
+        let root_weights: Option<Vec<f64>> =
+            self.design.weights.as_ref().map(|w| w.iter().map(|w| w.sqrt()).collect());
+        let error = |at: [f64; 2]| self.error(at[0], at[1], &units, root_weights.as_deref());
+        let mut at = [libm::log(ridge), 0.0];
+        let mut least = error(at);
+        let mut tries = 1;
+        let axes = if self.candidate.is_learned { 2 } else { 1 };
+        for step in [1.0, 0.5] {
+            for axis in 0..axes {
+                for sign in [-1.0, 1.0] {
+                    let mut has_moved = false;
+                    while tries < Self::MOST && (tries < 4 || self.clock.left() > 0.0) {
+                        let mut next = at;
+                        // Lengthscales move half as far as λ.
+                        next[axis] += sign * step * if axis == 0 { 1.0 } else { 0.5 };
+                        tries += 1;
+                        let found = error(next);
+                        if !(found < least) {
+                            break;
+                        }
+                        (at, least, has_moved) = (next, found, true);
+                    }
+                    if has_moved {
+                        break;
+                    }
+                }
+            }
+        }
+        (at[1], at[0], least)
+    }
+}
+
+/// Weighted standard deviation of each target; 0 where it is rounding.
+pub(super) fn deviations(design: &Design) -> Vec<f64> {
+    let weight = |i: usize| design.weights.as_ref().map_or(1.0, |w| w[i]);
+    let total = design.weight_sum();
+    (0..design.y.cols())
+        .map(|t| {
+            let y = design.y.col(t);
+            let mean = y.iter().enumerate().map(|(i, v)| weight(i) / total * v).sum::<f64>();
+            let variance = y.iter().enumerate().map(|(i, v)| weight(i) / total * (v - mean) * (v - mean)).sum::<f64>();
+            let largest = y.iter().fold(0.0, |max: f64, v| max.max(v.abs()));
+            if variance.sqrt() > 16.0 * f64::EPSILON * largest { variance.sqrt() } else { 0.0 }
+        })
+        .collect()
+}
+
+/// The share of each feature in the mean square of the derivatives of f; for a linear function of its coefficients.
+pub(super) fn importance(fitted: &Fitted, chosen: &Candidate, learned: &Learned) -> Vec<(String, f64)> {
+    let names = fitted.model.encoder().feature_names();
+    let alpha = fitted.model.coefficients(0);
+    let squares: Vec<f64> = if chosen.families == ["linear"] && alpha.len() == names.len() {
+        alpha.iter().map(|w| w * w).collect()
+    } else if chosen.is_learned {
+        let Ok(families) = chosen.kernels() else { return Vec::new() };
+        learned.squared_slopes(&families, &fitted.design.points.to_matrix(), alpha)
+    } else {
+        Vec::new()
+    };
+    let total: f64 = squares.iter().sum();
+    if !(total > 0.0 && total.is_finite()) || squares.len() != names.len() {
+        return Vec::new();
+    }
+    let mut shares: Vec<(String, f64)> = names.into_iter().zip(squares).map(|(name, s)| (name, s / total)).collect();
+    shares.sort_by(|a, b| b.1.total_cmp(&a.1));
+    shares
+}

@@ -1,0 +1,388 @@
+//! The whole search: a part of the rows to learn from, all candidates judged by the same folds, the best one fitted.
+
+use std::cell::Cell;
+use std::time::{Duration, Instant};
+
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::SeedableRng;
+
+use super::candidates::{Candidate, suitable};
+use super::polish::{Polish, deviations};
+use super::trial::{held_out_errors, learn};
+use super::{Automated, Automatic, Trial};
+use crate::criterion::folds::shuffle;
+use crate::criterion::{FoldRule, Folds};
+use crate::data::{Design, Encoding, Frame, Roles, Scale, TextAs};
+use crate::error::{Error, Result};
+use crate::fit::{Fit, Fitted};
+use crate::journal::remembered;
+use crate::linalg::Matrix;
+use crate::metric::learn::Learned;
+use crate::plan::{self, Shape};
+
+/// Rows from which candidates learn; more would take longer and tell little more about the metric.
+const LEARNING_ROWS: usize = 1000;
+/// Folds by which candidates are compared.
+const FOLDS: usize = 5;
+/// Fewer rows than this are held out one by one.
+const FEW: usize = 20;
+/// Candidates whose likelihood is this much worse than the best one's (penalised as BIC does) are not held out.
+const HOPELESS: f64 = 25.0;
+/// Up to so many rows, λ and the exponent are chosen on an eigendecomposition of all of them.
+const DECOMPOSED_ROWS: usize = 1500;
+
+/// The clock of one search. Work that a journal remembers counts with the seconds it took then.
+pub(super) struct Clock {
+    started: Instant,
+    budget: Duration,
+    remembered: Cell<f64>,
+}
+
+impl Clock {
+    pub fn left(&self) -> f64 {
+        self.budget.as_secs_f64() - self.started.elapsed().as_secs_f64() - self.remembered.get()
+    }
+}
+
+/// A candidate with what was learned for it.
+struct Tried {
+    candidate: Candidate,
+    learned: Option<Learned>,
+    /// Minus log likelihood, and half a log n for every number that was learned.
+    evidence: f64,
+    /// Weighted squared error of every row when it was held out, in units of the targets' deviation.
+    squares: Option<Vec<f64>>,
+    seconds: f64,
+}
+
+impl Tried {
+    fn mean_square(&self, weight: f64) -> Option<f64> {
+        self.squares.as_ref().map(|squares| squares.iter().sum::<f64>() / weight)
+    }
+}
+
+impl Automatic {
+    /// Fits a table.
+    pub fn fit_frame(&self, frame: &Frame, roles: &Roles) -> Result<Automated> {
+        if self.text_as == TextAs::Equality {
+            return Err(Error::argument("text columns", "read one-hot in an automatic fit", "equality"));
+        }
+        let read = |scale: Scale| Design::new(frame, roles, self.encoding(scale));
+        self.search(Designs { standard: read(Scale::Standard)?, unit: read(Scale::Unit)? })
+    }
+
+    /// Fits plain numbers: `x` with one row per example, `y` with one column per target.
+    pub fn fit(&self, x: &Matrix, y: &Matrix, weights: Option<&[f64]>) -> Result<Automated> {
+        let read = |scale: Scale| Design::from_matrix(x, y, weights, self.encoding(scale));
+        self.search(Designs { standard: read(Scale::Standard)?, unit: read(Scale::Unit)? })
+    }
+
+    fn encoding(&self, scale: Scale) -> Encoding {
+        Encoding { scale, missing: self.missing, text_as: self.text_as, nonnegative: scale == Scale::Unit }
+    }
+
+    fn search(&self, designs: Designs) -> Result<Automated> {
+        let clock = Clock { started: Instant::now(), budget: self.budget, remembered: Cell::new(0.0) };
+        self.check_memory(&designs.standard)?;
+        let part = designs.part(self.seed);
+        let units = deviations(&part.standard);
+        if part.rows() < 4 || units.contains(&0.0) {
+            // Nothing to compare: a constant target, or too few rows to hold any out.
+            let fitted = self.fit_of("gaussian(lengthscale=mean)", Scale::Standard)?.fit_design(designs.standard)?;
+            return Ok(Automated { importance: Vec::new(), fitted, trials: Vec::new(), ran_out: false });
+        }
+        let folds = self.folds(&part.standard)?;
+        let (mut tried, learned_all) = self.learn_all(&part, &clock)?;
+        let held_out_all = self.hold_out(&mut tried, &part, &folds, &units, &clock)?;
+        let ranking = ranking(&tried, part.standard.weight_sum() * units.len() as f64);
+        let (best, fitted, learned) = self.fit_best(&tried, &ranking, designs, &clock)?;
+        let judged_by = if folds.groups.len() == part.rows() {
+            "leaving out one row".into()
+        } else {
+            format!("{} folds", folds.groups.len())
+        };
+        let weight = part.standard.weight_sum() * units.len() as f64;
+        let trials = tried
+            .iter()
+            .enumerate()
+            .map(|(index, tried)| Trial {
+                family: tried.candidate.name.into(),
+                metric: tried.candidate.metric,
+                rmse: tried.mean_square(weight).map(|square| square.sqrt() * units[0]),
+                judged_by: judged_by.clone(),
+                evidence: tried.evidence,
+                seconds: tried.seconds,
+                is_chosen: index == best,
+            })
+            .collect();
+        let importance = super::polish::importance(&fitted, &tried[best].candidate, &learned);
+        Ok(Automated { importance, fitted, trials, ran_out: !(learned_all && held_out_all) })
+    }
+
+    fn check_memory(&self, design: &Design) -> Result<()> {
+        let is_large = design.rows() > DECOMPOSED_ROWS && design.weights.is_none();
+        let shape = Shape {
+            rows: design.rows(),
+            features: design.points.features(),
+            targets: design.y.cols(),
+            is_linear: false,
+            is_weighted: design.weights.is_some(),
+            fixed_exponent: is_large.then_some(2.0),
+        };
+        plan::plan(&shape).check(&shape, self.memory.unwrap_or_else(plan::available_memory))
+    }
+
+    fn folds(&self, design: &Design) -> Result<Folds> {
+        let rows = design.rows();
+        let count = if rows < FEW { rows } else { FOLDS };
+        let groups = design.groups.as_deref();
+        let units = groups.map_or(rows, |g| g.iter().collect::<std::collections::HashSet<_>>().len());
+        Folds::draw(&FoldRule { folds: count.min(units), repeats: 1, in_order: false }, rows, groups, self.seed)
+    }
+
+    /// Learns every candidate that suits the table; the second part says whether there was time for all.
+    fn learn_all(&self, part: &Designs, clock: &Clock) -> Result<(Vec<Tried>, bool)> {
+        let mut tried: Vec<Tried> = Vec::new();
+        let mut is_complete = true;
+        for candidate in suitable(part.rows(), part.standard.points.features()) {
+            // Half of the budget is for learning; the first few are always tried.
+            let longest = tried.iter().map(|known| known.seconds).fold(0.0, f64::max);
+            if tried.len() > 3 && clock.left() - longest < 0.5 * self.budget.as_secs_f64() {
+                is_complete = false;
+                continue;
+            }
+            let design = part.of(&candidate);
+            let started = Instant::now();
+            let numbers = self.remember(&format!("learn {}", candidate.key()), clock, || {
+                let learned = learn(&candidate, design, self.offset, &|| self.goes_on(candidate.name))?;
+                Ok(learned.map_or_else(Vec::new, |learned| learned.to_numbers()))
+            })?;
+            self.stage(candidate.name)?;
+            let features = design.points.features();
+            let learned = match &numbers[..] {
+                [gamma, objective, ..] if !candidate.is_learned => {
+                    let kernel = candidate.kernels()?[0].fitted_to(&design.points, design.weights.as_deref())?;
+                    let (gamma, objective) = (*gamma, *objective);
+                    Some(Learned { kernel, map: None, gamma, objective, parameters: 1, point: Vec::new() })
+                }
+                rest => Learned::from_numbers(&candidate.kernels()?, features, candidate.is_tied(), rest),
+            };
+            let evidence = learned.as_ref().map_or(f64::INFINITY, |learned| {
+                learned.objective + 0.5 * learned.parameters as f64 * libm::log(part.rows() as f64)
+            });
+            let seconds = started.elapsed().as_secs_f64();
+            tried.push(Tried { candidate, learned, evidence, squares: None, seconds });
+        }
+        Ok((tried, is_complete))
+    }
+
+    /// Holds out fold after fold, candidates with the most evidence first.
+    fn hold_out(
+        &self,
+        tried: &mut [Tried],
+        part: &Designs,
+        folds: &Folds,
+        units: &[f64],
+        clock: &Clock,
+    ) -> Result<bool> {
+        let mut order: Vec<usize> = (0..tried.len()).filter(|index| tried[*index].learned.is_some()).collect();
+        order.sort_by(|a, b| tried[*a].evidence.total_cmp(&tried[*b].evidence));
+        let Some(least) = order.first().map(|index| tried[*index].evidence) else { return Ok(true) };
+        let mut is_complete = true;
+        for (rank, index) in order.into_iter().enumerate() {
+            let candidate = tried[index].candidate;
+            let is_hopeless = tried[index].evidence > least + HOPELESS && candidate.is_learned;
+            // A learned one takes about as long per fold as it took to learn.
+            let forecast = tried[index].seconds * folds.groups.len() as f64;
+            if rank > 0 && (is_hopeless || clock.left() < forecast) {
+                is_complete &= is_hopeless;
+                continue;
+            }
+            let design = part.of(&candidate);
+            let started = Instant::now();
+            let numbers = self.remember(&format!("folds {}", candidate.key()), clock, || {
+                let mut squares = vec![0.0; design.rows()];
+                for fold in &folds.groups {
+                    let goes_on = || self.goes_on(candidate.name);
+                    match held_out_errors(&candidate, design, fold, units, self.offset, &goes_on)? {
+                        Some(errors) => fold.iter().zip(errors).for_each(|(row, error)| squares[*row] = error),
+                        None => return Ok(Vec::new()),
+                    }
+                }
+                Ok(squares)
+            })?;
+            self.stage(candidate.name)?;
+            tried[index].squares = (!numbers.is_empty()).then_some(numbers);
+            tried[index].seconds += started.elapsed().as_secs_f64();
+        }
+        Ok(is_complete)
+    }
+
+    /// Fits the best on all rows. When it was learned from a part of them, the two best compete once more.
+    fn fit_best(
+        &self,
+        tried: &[Tried],
+        ranking: &[usize],
+        designs: Designs,
+        clock: &Clock,
+    ) -> Result<(usize, Fitted, Learned)> {
+        let first = *ranking.first().ok_or_else(|| Error::Decomposition("no candidate could be fitted".into()))?;
+        self.stage("fitting")?;
+        let rows = designs.rows();
+        if rows <= LEARNING_ROWS {
+            let Tried { candidate, learned: Some(learned), .. } = &tried[first] else {
+                return Err(Error::Decomposition("no candidate could be fitted".into()));
+            };
+            let design = designs.take(candidate).with_map(learned);
+            let fitted = self.fit_of(&learned.kernel.spec(), candidate.scale)?.fit_design(design)?;
+            return Ok((first, fitted, learned.clone()));
+        }
+        let mut best: Option<(f64, usize, Learned, f64)> = None;
+        for index in ranking.iter().copied().take(2) {
+            let Tried { candidate, learned: Some(learned), .. } = &tried[index] else { continue };
+            if best.is_some() && clock.left() < 0.3 * self.budget.as_secs_f64() {
+                break;
+            }
+            let design = designs.of(candidate).with_map(learned);
+            let families = candidate.kernels()?;
+            let polish = Polish { design: &design, families, candidate, learned, offset: self.offset, clock };
+            let numbers = self.remember(&format!("all rows {}", candidate.key()), clock, || {
+                self.stage("fitting on all rows")?;
+                let (stretch, log_lambda, error) = polish.run(learned.gamma / part_weight(rows));
+                Ok(vec![stretch, log_lambda, error])
+            })?;
+            let [stretch, log_lambda, error] = numbers[..] else { continue };
+            if best.as_ref().is_none_or(|(least, ..)| error < *least) {
+                best = Some((error, index, polish.stretched(stretch), libm::exp(log_lambda)));
+            }
+        }
+        let (_, index, learned, lambda) =
+            best.ok_or_else(|| Error::Decomposition("no candidate could be fitted to all rows".into()))?;
+        let candidate = &tried[index].candidate;
+        let design = designs.take(candidate).with_map(&learned);
+        let fit = self.fit_of(&learned.kernel.spec(), candidate.scale)?;
+        let is_large = rows > DECOMPOSED_ROWS && design.weights.is_none();
+        let fit = if is_large { fit.exponents(&[2.0]).lambdas(&[lambda]) } else { fit };
+        Ok((index, fit.fit_design(design)?, learned))
+    }
+
+    /// The numbers under a key of the journal; what was remembered counts with the seconds it took.
+    fn remember(&self, key: &str, clock: &Clock, compute: impl FnOnce() -> Result<Vec<f64>>) -> Result<Vec<f64>> {
+        let started = Instant::now();
+        let mut was_computed = false;
+        let mut numbers = remembered(self.journal.as_ref(), key, || {
+            was_computed = true;
+            let mut numbers = compute()?;
+            if !self.goes_on("stopping") {
+                return Err(Error::Interrupted);
+            }
+            numbers.push(started.elapsed().as_secs_f64());
+            Ok(numbers)
+        })?;
+        let seconds = numbers.pop().unwrap_or(0.0);
+        if !was_computed {
+            clock.remembered.set(clock.remembered.get() + seconds);
+        }
+        Ok(numbers)
+    }
+
+    fn goes_on(&self, name: &'static str) -> bool {
+        self.observer.as_ref().is_none_or(|observer| observer(name))
+    }
+
+    fn stage(&self, name: &'static str) -> Result<()> {
+        if self.goes_on(name) { Ok(()) } else { Err(Error::Interrupted) }
+    }
+
+    fn fit_of(&self, spec: &str, scale: Scale) -> Result<Fit> {
+        let fit = Fit::with_shared(crate::kernel::parse(spec)?)
+            .exponents(&self.exponents)
+            .preferring(2.0)
+            .scale(scale)
+            .missing(self.missing)
+            .seed(self.seed);
+        let fit = if self.offset { fit } else { fit.without_offset() };
+        let fit = match self.memory {
+            Some(memory) => fit.memory(memory),
+            None => fit,
+        };
+        Ok(match &self.observer {
+            Some(observer) => fit.observer(observer.clone()),
+            None => fit,
+        })
+    }
+}
+
+/// The weight of the rows that were learned from.
+fn part_weight(rows: usize) -> f64 {
+    rows.min(LEARNING_ROWS) as f64
+}
+
+/// Candidates from the best on. Those whose held-out errors do not exceed the best one's by more than two standard
+/// errors of the difference are as good as it; among them evidence decides, which uses every row.
+fn ranking(tried: &[Tried], weight: f64) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..tried.len()).filter(|index| tried[*index].squares.is_some()).collect();
+    let score = |index: usize| tried[index].mean_square(weight).unwrap_or(f64::INFINITY);
+    order.sort_by(|a, b| score(*a).total_cmp(&score(*b)));
+    let Some(first) = order.first().copied() else { return order };
+    let equals = |index: usize| {
+        let (Some(a), Some(b)) = (&tried[index].squares, &tried[first].squares) else { return false };
+        // Duplicates were merged row by row alike, so the rows correspond.
+        if a.len() != b.len() {
+            return false;
+        }
+        let n = a.len() as f64;
+        let differences: Vec<f64> = a.iter().zip(b).map(|(a, b)| a - b).collect();
+        let mean = differences.iter().sum::<f64>() / n;
+        let variance = differences.iter().map(|d| (d - mean) * (d - mean)).sum::<f64>() / (n - 1.0).max(1.0);
+        mean <= 2.0 * (variance / n).sqrt()
+    };
+    let is_equal: Vec<bool> = (0..tried.len()).map(|index| order.contains(&index) && equals(index)).collect();
+    order.sort_by(|a, b| {
+        let by_evidence = tried[*a].evidence.total_cmp(&tried[*b].evidence);
+        let by_score = score(*a).total_cmp(&score(*b));
+        is_equal[*b].cmp(&is_equal[*a]).then(if is_equal[*a] && is_equal[*b] { by_evidence } else { by_score })
+    });
+    order
+}
+
+/// The same rows, read for kernels that are and are not confined to numbers above 0.
+struct Designs {
+    standard: Design,
+    unit: Design,
+}
+
+impl Designs {
+    fn rows(&self) -> usize {
+        self.standard.rows()
+    }
+
+    fn of(&self, candidate: &Candidate) -> &Design {
+        if candidate.scale == Scale::Unit { &self.unit } else { &self.standard }
+    }
+
+    fn take(self, candidate: &Candidate) -> Design {
+        if candidate.scale == Scale::Unit { self.unit } else { self.standard }
+    }
+
+    /// At most [`LEARNING_ROWS`] of the rows, drawn at random, equal rows merged.
+    fn part(&self, seed: u64) -> Designs {
+        let mut order: Vec<usize> = (0..self.rows()).collect();
+        if order.len() > LEARNING_ROWS {
+            shuffle(&mut order, &mut ChaCha8Rng::seed_from_u64(seed));
+            order.truncate(LEARNING_ROWS);
+            order.sort_unstable();
+        }
+        let merged = |design: &Design| design.subset(&order).without_duplicates();
+        Designs { standard: merged(&self.standard), unit: merged(&self.unit) }
+    }
+}
+
+impl Design {
+    fn with_map(&self, learned: &Learned) -> Design {
+        match &learned.map {
+            Some(map) => self.projected(map),
+            None => self.clone(),
+        }
+    }
+}

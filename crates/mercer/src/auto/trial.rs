@@ -1,0 +1,99 @@
+//! Learning one candidate on some rows, and judging it on others.
+
+use super::candidates::Candidate;
+use super::Metric;
+use crate::criterion::Criterion;
+use crate::criterion::formula::Formula;
+use crate::data::{Design, project};
+use crate::error::Result;
+use crate::kernel::Points;
+use crate::linalg::Matrix;
+use crate::metric::learn::{Learned, Rows, full, per_feature};
+use crate::metric::ridge::ridge_fit;
+use crate::select::{Extras, Judge, Search};
+use crate::space;
+use crate::spectrum::Spectrum;
+
+/// Steps of the average outer product.
+const STEPS: usize = 4;
+
+/// Learns the candidate from all rows of a design; `None` when it cannot be computed.
+pub(super) fn learn(
+    candidate: &Candidate,
+    design: &Design,
+    offset: bool,
+    keep_on: &dyn Fn() -> bool,
+) -> Result<Option<Learned>> {
+    let families = candidate.kernels()?;
+    if !candidate.is_learned {
+        return by_leave_one_out(candidate, design, offset);
+    }
+    let x = design.points.to_matrix();
+    let root_weights: Option<Vec<f64>> = design.weights.as_ref().map(|w| w.iter().map(|w| w.sqrt()).collect());
+    let rows = Rows { x: &x, y: &design.y, root_weights: root_weights.as_deref(), offset };
+    match candidate.metric {
+        Metric::Full => full(&rows, &families[0], STEPS, keep_on),
+        _ => per_feature(&rows, &families, candidate.is_tied(), keep_on),
+    }
+}
+
+/// A kernel without lengthscales: only the ridge is chosen.
+fn by_leave_one_out(candidate: &Candidate, design: &Design, offset: bool) -> Result<Option<Learned>> {
+    let kernel = candidate.kernels()?[0].fitted_to(&design.points, design.weights.as_deref())?;
+    let weights = design.weights.as_deref();
+    let is_thin = design.points.features() < design.rows();
+    let spectrum = match kernel.linear_scale().filter(|_| is_thin) {
+        Some(scale) => Spectrum::from_linear(&design.points.to_matrix(), scale, weights, offset)?,
+        None => Spectrum::from_gram(space::gram_lower(&*kernel, &design.points), weights, offset)?,
+    };
+    let targets = (0..design.y.cols()).map(|t| spectrum.target(design.y.col(t))).collect::<Result<Vec<_>>>()?;
+    let members: Vec<_> = targets.iter().collect();
+    let extras = Extras::default();
+    let search = Search { exponents: vec![2.0], lambdas: None, refine: true, preferred: None, one_standard_error: false };
+    let Some(judge) = Judge::new(&spectrum, &members, &Criterion::LeaveOneOut, &extras, None)? else { return Ok(None) };
+    let Some(surface) = search.run(&judge) else { return Ok(None) };
+    let gamma = surface.best.lambda * spectrum.weight_sum();
+    // The likelihood of targets in units of their deviation, as a learned metric's is.
+    let restricted = Criterion::Formula(Formula::Restricted);
+    let Some(judge) = Judge::new(&spectrum, &members, &restricted, &extras, None)? else { return Ok(None) };
+    let directions = design.rows() as f64 - f64::from(offset);
+    let sizes: f64 = members.iter().map(|t| spectrum.path(&[t]).zero_mse()).map(libm::log).sum();
+    let likelihood = 0.5 * (judge.scores(2.0, &[libm::log(surface.best.lambda)])[0].value - directions * sizes);
+    let point = vec![libm::log(gamma)];
+    Ok(Some(Learned { kernel, map: None, gamma, objective: likelihood, parameters: 1, point }))
+}
+
+/// Learned from all rows but the fold's: the weighted square of each of its rows' errors, targets in units of `units`.
+/// `None` when nothing could be learned.
+pub(super) fn held_out_errors(
+    candidate: &Candidate,
+    design: &Design,
+    fold: &[usize],
+    units: &[f64],
+    offset: bool,
+    keep_on: &dyn Fn() -> bool,
+) -> Result<Option<Vec<f64>>> {
+    let mut is_held_out = vec![false; design.rows()];
+    fold.iter().for_each(|row| is_held_out[*row] = true);
+    let kept: Vec<usize> = (0..design.rows()).filter(|row| !is_held_out[*row]).collect();
+    let (training, held_out) = (design.subset(&kept), design.subset(fold));
+    let Some(learned) = learn(candidate, &training, offset, keep_on)? else { return Ok(None) };
+    let map = |points: &Points| match &learned.map {
+        Some(map) => Points::new(&project(&points.to_matrix(), map)),
+        None => points.clone(),
+    };
+    let points = map(&training.points);
+    let root_weights: Option<Vec<f64>> = training.weights.as_ref().map(|w| w.iter().map(|w| w.sqrt()).collect());
+    let fit =
+        ridge_fit(&*learned.kernel, &points, &training.y, root_weights.as_deref(), offset, learned.gamma, false);
+    let Some(fit) = fit else { return Ok(None) };
+    let predicted: Matrix = fit.predict(&*learned.kernel, &points, &map(&held_out.points));
+    let squares: Vec<f64> = (0..fold.len())
+        .map(|i| {
+            let weight = held_out.weights.as_ref().map_or(1.0, |w| w[i]);
+            let square = |(t, unit): (usize, &f64)| ((predicted.get(i, t) - held_out.y.get(i, t)) / unit).powi(2);
+            weight * units.iter().enumerate().map(square).sum::<f64>()
+        })
+        .collect();
+    Ok(squares.iter().all(|s| s.is_finite()).then_some(squares))
+}

@@ -1,0 +1,677 @@
+//! A band form K = V B Vᵀ of a symmetric matrix, V orthogonal and B with few subdiagonals, and what it makes
+//! cheap for every shift γ: solves with K + γI, its determinant, and the diagonals of its inverse and of that
+//! inverse's square.
+//!
+//! It is what an eigendecomposition does first. Stopping there leaves out everything that is not a product of
+//! large matrices, and a band is as good as a diagonal when few shifts are wanted.
+//!
+//! Tasks never share a sum: the same bits come out with any number of threads.
+
+use std::ops::Range;
+
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
+use rayon::prelude::*;
+
+use super::{Accum, MatMut, MatRef, Par, matmul, triangular_solve};
+use super::{DecompositionCheck, Matrix, Parts, exponent_of, multiply_lower, scale_by_power_of_two};
+use crate::error::{Error, Result};
+use crate::simd::{LANES, vectorize};
+
+/// Subdiagonals of B. Wider reduces faster (longer products) and makes every shift dearer.
+const BANDWIDTH: usize = 32;
+/// Side of the tiles in which the matrix is updated: one (half a megabyte) stays in a core's own cache while
+/// three products use it.
+const TILE: usize = 256;
+/// Columns of a panel that are reduced one by one, before the rest of the panel hears of them.
+const SUBPANEL: usize = 8;
+/// Reflectors that are applied together when V is formed, and columns of V a task treats.
+const GROUP: usize = 128;
+const STRIP: usize = 256;
+/// Coordinates that a solve with many right-hand sides eliminates together, to stay in registers.
+const STEP: usize = 4;
+/// Sums of squares below this (the matrix is of size 1) have lost digits to underflow: they count as zero.
+const NEGLIGIBLE: f64 = 1e-280;
+
+/// Vectors of random signs with which a form is checked.
+const PROBES: usize = 4;
+
+/// K = V B Vᵀ.
+pub(crate) struct BandForm {
+    /// B/2ᵖ by diagonals: entry (d, j) is that in row j + d and column j.
+    band: Matrix,
+    power: i32,
+    /// V.
+    pub vectors: Matrix,
+}
+
+impl BandForm {
+    /// Reduces a symmetric matrix, of which only the lower triangle is read; V takes its storage.
+    pub fn reduce(mut a: Matrix) -> Result<BandForm> {
+        let size = (0..a.cols)
+            .flat_map(|j| &a.col(j)[j..])
+            .fold(0.0, |max: f64, x| if x.is_finite() { max.max(x.abs()) } else { f64::INFINITY });
+        if size == f64::INFINITY {
+            return Err(Error::Decomposition("the matrix has entries that are not finite".into()));
+        }
+        let power = if size > 0.0 { exponent_of(size) } else { 0 };
+        scale_by_power_of_two(&mut a.data, -power);
+        let mut random = ChaCha8Rng::seed_from_u64(0);
+        let probes = Matrix::from_fn(a.rows, PROBES, |_, _| if random.next_u32() & 1 == 0 { 1.0 } else { -1.0 });
+        let direct = multiply_lower(&a, &probes);
+        let band = reduce_to_band(&mut a, BANDWIDTH);
+        form_vectors(&mut a, band.rows - 1);
+        let form = BandForm { band, power, vectors: a };
+        let check = form.compare(&probes, &direct);
+        if !check.passed() {
+            return Err(Error::Decomposition(format!(
+                "the band form leaves a residual of {:.1e} and misses orthogonality by {:.1e} (units of n·eps)",
+                check.residual, check.orthogonality
+            )));
+        }
+        Ok(form)
+    }
+
+    /// ‖K/2ᵖ − VBVᵀ/2ᵖ‖ and ‖I − VVᵀ‖ as random signs see them, given K/2ᵖ's products with these.
+    fn compare(&self, probes: &Matrix, direct: &Matrix) -> DecompositionCheck {
+        let (n, b) = (self.vectors.rows, self.band.rows - 1);
+        let mut coordinates = Matrix::zeros(n, probes.cols);
+        product(coordinates.view_mut(), Accum::Replace, self.vectors.view().transpose(), probes.view(), 1.0);
+        let mut difference = probes.clone();
+        product(difference.view_mut(), Accum::Add, self.vectors.view(), coordinates.view(), -1.0);
+        let frobenius = |m: &Matrix| (m.data.iter().map(|x| x * x).sum::<f64>() / m.cols as f64).sqrt();
+        let unit = n.max(1) as f64 * f64::EPSILON;
+        let orthogonality = frobenius(&difference) / unit;
+        let mut banded = Matrix::zeros(n, probes.cols);
+        for t in 0..probes.cols {
+            let (x, y) = (coordinates.col(t), banded.col_mut(t));
+            for j in 0..n {
+                y[j] += self.band.get(0, j) * x[j];
+                for d in 1..=b.min(n - 1 - j) {
+                    y[j + d] += self.band.get(d, j) * x[j];
+                    y[j] += self.band.get(d, j) * x[j + d];
+                }
+            }
+        }
+        difference.data.copy_from_slice(&direct.data);
+        product(difference.view_mut(), Accum::Add, self.vectors.view(), banded.view(), -1.0);
+        // The largest column of B is no larger than B.
+        let size = (0..n).map(|j| dot(self.band.col(j), self.band.col(j)).sqrt()).fold(0.0, f64::max);
+        let residual = frobenius(&difference);
+        DecompositionCheck { residual: if size > 0.0 { residual / (size * unit) } else { residual }, orthogonality }
+    }
+
+    /// The factor of B + γI; `None` when a pivot is not positive.
+    pub fn shifted(&self, gamma: f64) -> Option<ShiftedBand<'_>> {
+        let (n, b) = (self.vectors.rows, self.band.rows - 1);
+        if !gamma.is_finite() {
+            return None;
+        }
+        // Whichever of B and γ is larger gets the size 1.
+        let exponent = |x: f64| if x == 0.0 { i32::MIN / 2 } else { exponent_of(x) };
+        let power = (self.power + exponent(self.band.max_abs())).max(exponent(gamma));
+        let gamma = libm::ldexp(gamma, -power);
+        let mut lower = Triangle::zeros(n, b);
+        for (column, band) in lower.columns.chunks_exact_mut(lower.height).zip(self.band.data.chunks_exact(b + 1)) {
+            column[..=b].copy_from_slice(band);
+            scale_by_power_of_two(&mut column[..=b], self.power - power);
+            column[0] += gamma;
+        }
+        for j in 0..n {
+            let (column, later) = lower.columns[j * lower.height..].split_at_mut(lower.height);
+            if !(column[0] > 0.0) {
+                return None;
+            }
+            column[0] = column[0].sqrt();
+            lower.inverse_pivots[j] = 1.0 / column[0];
+            vectorize(
+                #[inline(always)]
+                || {
+                    for entry in &mut column[1..=b] {
+                        *entry *= lower.inverse_pivots[j];
+                    }
+                    for (d, other) in (1..=b).zip(later.chunks_exact_mut(lower.height)) {
+                        for (target, entry) in other[..=b - d].iter_mut().zip(&column[d..=b]) {
+                            *target -= column[d] * entry;
+                        }
+                    }
+                },
+            );
+        }
+        Some(ShiftedBand { form: self, lower, power })
+    }
+}
+
+/// The lower band (entry (d, j): row j + d, column j) of a matrix orthogonally similar to `a`, whose columns are
+/// left holding the reflectors: column c's begins with its 1 in row c + bandwidth.
+pub(crate) fn reduce_to_band(a: &mut Matrix, bandwidth: usize) -> Matrix {
+    let n = a.rows;
+    let b = bandwidth.min(n.saturating_sub(1)).max(1);
+    let mut band = Matrix::zeros(b + 1, n);
+    // Tiles on the diagonal are kept in full, so that products with them need no second form.
+    for start in (0..n).step_by(TILE) {
+        for j in start..(start + TILE).min(n) {
+            for i in j + 1..(start + TILE).min(n) {
+                a.data[i * n + j] = a.data[j * n + i];
+            }
+        }
+    }
+    // The matrix of the moment is A − L Rᵀ, L = [W Y] and R = [Y W] of the last panel: the difference is taken
+    // when the next panel's product with A passes by, because going through A is what takes time.
+    let (mut left, mut right) = (Matrix::zeros(n, 0), Matrix::zeros(n, 0));
+    let mut k = 0;
+    while k + b < n {
+        let m = n - k - b;
+        let mut panel = block_of(a, k, k..k + b);
+        product(panel.view_mut(), Accum::Add, left.view(), right.view().subrows(0, b).transpose(), -1.0);
+        let mut below = block_of(&panel, b, 0..b);
+        let y = triangularize(&mut below);
+        for j in 0..b {
+            band.col_mut(k + j)[..b - j].copy_from_slice(&panel.col(j)[j..b]);
+            let height = m.min(j + 1);
+            band.col_mut(k + j)[b - j..][..height].copy_from_slice(&below.col(j)[..height]);
+        }
+        for j in 0..y.cols {
+            a.col_mut(k + j)[k + b..].copy_from_slice(y.col(j));
+        }
+        let pending = (left.view().subrows(b, m), right.view().subrows(b, m));
+        let mut w = update_and_multiply(a.view_mut().submatrix_mut(k + b, k + b, m, m), k + b, pending, y.view());
+        // QᵀAQ = A − WYᵀ − YWᵀ with W = X − Y (S⁻ᵀYᵀX)/2 and X = AYS⁻¹.
+        let s = triangle_of(y.view());
+        triangular_solve::solve_lower_triangular_in_place(s.view().transpose(), w.view_mut().transpose_mut(), Par::Seq);
+        let mut middle = Matrix::zeros(y.cols, y.cols);
+        product(middle.view_mut(), Accum::Replace, y.view().transpose(), w.view(), 1.0);
+        triangular_solve::solve_lower_triangular_in_place(s.view().transpose(), middle.view_mut(), Par::Seq);
+        product(w.view_mut(), Accum::Add, y.view(), middle.view(), -0.5);
+        left = Matrix { rows: m, cols: 2 * y.cols, data: [&w.data[..], &y.data].concat() };
+        right = Matrix { rows: m, cols: 2 * y.cols, data: [y.data, w.data].concat() };
+        k += b;
+    }
+    let mut last = block_of(a, k, k..n);
+    product(last.view_mut(), Accum::Add, left.view(), right.view().transpose(), -1.0);
+    for j in 0..n - k {
+        band.col_mut(k + j)[..n - k - j].copy_from_slice(&last.col(j)[j..]);
+    }
+    band
+}
+
+/// A ← A − L Rᵀ in the lower triangle, and A Y of the new A, in one pass through A. Its first row is row `origin`
+/// of the whole matrix, on whose grid the tiles lie.
+fn update_and_multiply(
+    mut a: MatMut<'_, f64>,
+    origin: usize,
+    (left, right): (MatRef<'_, f64>, MatRef<'_, f64>),
+    y: MatRef<'_, f64>,
+) -> Matrix {
+    let m = a.nrows();
+    let span = |start: usize| (TILE - (origin + start) % TILE).min(m - start);
+    let mut columns = Vec::new();
+    let mut start = 0;
+    while start < m {
+        let (column, rest) = a.split_at_col_mut(span(start));
+        columns.push((start, column));
+        a = rest;
+        start += span(start);
+    }
+    // One task per column of tiles. What it adds to A Y begins at its diagonal tile.
+    let parts: Vec<(usize, Matrix)> = columns
+        .into_par_iter()
+        .with_max_len(1)
+        .map(|(start, mut column)| {
+            let mut part = Matrix::zeros(m - start, y.ncols());
+            let mut mirrored = Matrix::zeros(span(start), y.ncols());
+            let across = right.subrows(start, span(start)).transpose();
+            let mut row = start;
+            while row < m {
+                let mut tile = column.as_mut().subrows_mut(row, span(row));
+                product(tile.as_mut(), Accum::Add, left.subrows(row, span(row)), across, -1.0);
+                let target = part.view_mut().subrows_mut(row - start, span(row));
+                product(target, Accum::Add, tile.as_ref(), y.subrows(start, span(start)), 1.0);
+                if row > start {
+                    let transposed = tile.as_ref().transpose();
+                    product(mirrored.view_mut(), Accum::Add, transposed, y.subrows(row, span(row)), 1.0);
+                }
+                row += span(row);
+            }
+            for j in 0..part.cols {
+                part.col_mut(j).iter_mut().zip(mirrored.col(j)).for_each(|(x, y)| *x += y);
+            }
+            (start, part)
+        })
+        .collect();
+    let mut out = Matrix::zeros(m, y.ncols());
+    out.data.par_chunks_mut(m).enumerate().for_each(|(j, column)| {
+        for (start, part) in &parts {
+            column[*start..].iter_mut().zip(part.col(j)).for_each(|(x, y)| *x += y);
+        }
+    });
+    out
+}
+
+/// Householder's QR: `panel` becomes R (what is below its diagonal means nothing), and the reflectors v come back
+/// in full, 1 first and zeros before it. Every column gets one, a column of zeros too: there is no rank to guess.
+fn triangularize(panel: &mut Matrix) -> Matrix {
+    let (m, cols) = (panel.rows, panel.cols);
+    let mut y = Matrix::zeros(m, m.min(cols));
+    for start in (0..y.cols).step_by(SUBPANEL) {
+        let end = (start + SUBPANEL).min(y.cols);
+        for j in start..end {
+            let (done, rest) = panel.data.split_at_mut((j + 1) * m);
+            let (head, tail) = (done[j * m + j], &done[j * m + j + 1..]);
+            let v = &mut y.col_mut(j)[j..];
+            v[0] = 1.0;
+            let squares = dot(tail, tail);
+            let norm = if squares > NEGLIGIBLE { head.hypot(squares.sqrt()) } else { head.abs() };
+            if squares > NEGLIGIBLE {
+                let scale = 1.0 / (head + norm.copysign(head));
+                v[1..].iter_mut().zip(tail).for_each(|(v, x)| *v = x * scale);
+            }
+            done[j * m + j] = -norm.copysign(head);
+            let tau = 0.5 * dot(v, v);
+            for other in rest.chunks_exact_mut(m).take(end - j - 1) {
+                let other = &mut other[j..];
+                let factor = dot(v, other) / tau;
+                vectorize(
+                    #[inline(always)]
+                    || other.iter_mut().zip(&*v).for_each(|(x, v)| *x -= factor * v),
+                );
+            }
+        }
+        let part = y.view().submatrix(start, start, m - start, end - start);
+        let others = panel.view_mut().submatrix_mut(start, end, m - start, cols - end);
+        reflect(part, triangle_of(part).view(), true, others);
+    }
+    y
+}
+
+/// S of (I − v₁v₁ᵀ/τ₁)(I − v₂v₂ᵀ/τ₂)… = I − Y S⁻¹ Yᵀ in its upper triangle: that of YᵀY with the diagonal
+/// halved, as τ = ‖v‖²/2.
+fn triangle_of(y: MatRef<'_, f64>) -> Matrix {
+    let mut s = Matrix::zeros(y.ncols(), y.ncols());
+    product(s.view_mut(), Accum::Replace, y.transpose(), y, 1.0);
+    for j in 0..s.cols {
+        s.set(j, j, 0.5 * s.get(j, j));
+    }
+    s
+}
+
+/// M ← Q M with Q = I − Y S⁻¹ Yᵀ, or Qᵀ M.
+fn reflect(y: MatRef<'_, f64>, s: MatRef<'_, f64>, transposed: bool, mut target: MatMut<'_, f64>) {
+    let mut inner = Matrix::zeros(y.ncols(), target.ncols());
+    product(inner.view_mut(), Accum::Replace, y.transpose(), target.as_ref(), 1.0);
+    if transposed {
+        triangular_solve::solve_lower_triangular_in_place(s.transpose(), inner.view_mut(), Par::Seq);
+    } else {
+        triangular_solve::solve_upper_triangular_in_place(s, inner.view_mut(), Par::Seq);
+    }
+    product(target.as_mut(), Accum::Add, y, inner.view(), -1.0);
+}
+
+/// V from the reflectors that [`reduce_to_band`] left, in their place: the last ones first, each group in the
+/// corner of V that is not the identity's yet.
+pub(crate) fn form_vectors(a: &mut Matrix, bandwidth: usize) {
+    let n = a.rows;
+    for first in (0..n.saturating_sub(bandwidth)).step_by(GROUP).rev() {
+        let corner = first + bandwidth;
+        let size = n - corner;
+        let mut y = block_of(a, corner, first..(first + GROUP).min(n - bandwidth));
+        for j in 0..y.cols {
+            y.col_mut(j)[..j].fill(0.0);
+            a.col_mut(corner + j).fill(0.0);
+            a.set(corner + j, corner + j, 1.0);
+        }
+        let s = triangle_of(y.view());
+        let mut strips = Vec::new();
+        let mut rest = a.view_mut().submatrix_mut(corner, corner, size, size);
+        while rest.ncols() > 0 {
+            let width = STRIP.min(rest.ncols());
+            let (strip, others) = rest.split_at_col_mut(width);
+            strips.push(strip);
+            rest = others;
+        }
+        strips.into_par_iter().with_max_len(1).for_each(|strip| reflect(y.view(), s.view(), false, strip));
+    }
+    for j in 0..bandwidth.min(n) {
+        a.col_mut(j).fill(0.0);
+        a.set(j, j, 1.0);
+    }
+}
+
+/// Some columns, from some row on.
+fn block_of(a: &Matrix, first_row: usize, columns: Range<usize>) -> Matrix {
+    let data: Vec<&[f64]> = columns.clone().map(|j| &a.col(j)[first_row..]).collect();
+    Matrix { rows: a.rows - first_row, cols: columns.len(), data: data.concat() }
+}
+
+/// target ← factor · a b, added or instead. One thread: the backend's own threads wait for each other so often that
+/// flat products lose by them; here tasks are large and independent.
+fn product(target: MatMut<'_, f64>, add: Accum, a: MatRef<'_, f64>, b: MatRef<'_, f64>, factor: f64) {
+    matmul::matmul(target, add, a, b, factor, Par::Seq);
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    let mut sum = Parts::default();
+    sum.add_products(a, b);
+    sum.total()
+}
+
+/// A lower triangle within a band, of as many rows as whole steps need.
+struct Triangle {
+    /// By diagonals like B, every column followed by zeros for steps that look beyond the band.
+    columns: Vec<f64>,
+    height: usize,
+    inverse_pivots: Vec<f64>,
+}
+
+impl Triangle {
+    fn zeros(rows: usize, bandwidth: usize) -> Self {
+        let (rows, height) = (rows.next_multiple_of(STEP), bandwidth + STEP);
+        Triangle { columns: vec![0.0; rows * height], height, inverse_pivots: vec![0.0; rows] }
+    }
+
+    /// Lᵀ with rows and columns in reverse order, which is a lower triangle again.
+    fn flipped(&self) -> Self {
+        let (rows, bandwidth) = (self.inverse_pivots.len(), self.height - STEP);
+        let mut out = Triangle::zeros(rows, bandwidth);
+        out.inverse_pivots.iter_mut().zip(self.inverse_pivots.iter().rev()).for_each(|(x, y)| *x = *y);
+        for j in 0..rows {
+            for d in 0..=bandwidth.min(rows - 1 - j) {
+                out.columns[j * self.height + d] = self.columns[(rows - 1 - j - d) * self.height + d];
+            }
+        }
+        out
+    }
+
+    /// x ← L⁻¹ x in every lane, and the sums of squares.
+    #[inline(always)]
+    fn solve(&self, x: &mut [[f64; LANES]]) -> [f64; LANES] {
+        let mut squares = [0.0; LANES];
+        for k in (0..x.len()).step_by(STEP) {
+            let (done, rest) = x.split_at_mut(k);
+            // Four names and no array, or the compiler leaves them in memory.
+            let (mut x0, mut x1, mut x2, mut x3) = (rest[0], rest[1], rest[2], rest[3]);
+            for j in k.saturating_sub(self.height - STEP)..k {
+                let l = &self.columns[j * self.height + k - j..][..STEP];
+                x0 = minus(x0, l[0], &done[j]);
+                x1 = minus(x1, l[1], &done[j]);
+                x2 = minus(x2, l[2], &done[j]);
+                x3 = minus(x3, l[3], &done[j]);
+            }
+            let mut step = [x0, x1, x2, x3];
+            for q in 0..STEP {
+                for p in 0..q {
+                    step[q] = minus(step[q], self.columns[(k + p) * self.height + q - p], &rest[p]);
+                }
+                for l in 0..LANES {
+                    rest[q][l] = step[q][l] * self.inverse_pivots[k + q];
+                    squares[l] += rest[q][l] * rest[q][l];
+                }
+            }
+        }
+        squares
+    }
+}
+
+/// x − l y in every lane, fused: whether a processor has the instruction or not, it rounds alike.
+#[inline(always)]
+fn minus(mut x: [f64; LANES], l: f64, y: &[f64; LANES]) -> [f64; LANES] {
+    for lane in 0..LANES {
+        x[lane] = (-l).mul_add(y[lane], x[lane]);
+    }
+    x
+}
+
+/// B + γI = 2ᵖ L Lᵀ.
+pub(crate) struct ShiftedBand<'a> {
+    form: &'a BandForm,
+    lower: Triangle,
+    power: i32,
+}
+
+impl ShiftedBand<'_> {
+    /// Column j of L from its diagonal on, without what is outside the matrix.
+    fn column(&self, j: usize) -> &[f64] {
+        let length = self.form.band.rows.min(self.form.vectors.rows - j);
+        &self.lower.columns[j * self.lower.height..][..length]
+    }
+
+    /// (B + γI)⁻¹ b in the place of b: (K + γI)⁻¹ = V (B + γI)⁻¹ Vᵀ.
+    pub fn solve(&self, rhs: &mut [f64]) {
+        for j in 0..rhs.len() {
+            let (x, later) = rhs[j..].split_first_mut().expect("not empty");
+            *x *= self.lower.inverse_pivots[j];
+            later.iter_mut().zip(&self.column(j)[1..]).for_each(|(y, l)| *y -= *x * l);
+        }
+        for j in (0..rhs.len()).rev() {
+            let (x, later) = rhs[j..].split_first_mut().expect("not empty");
+            let column = &self.column(j)[1..];
+            *x = (*x - dot(column, &later[..column.len()])) * self.lower.inverse_pivots[j];
+        }
+        scale_by_power_of_two(rhs, -self.power);
+    }
+
+    /// ln det(K + γI).
+    pub fn log_det(&self) -> f64 {
+        let n = self.form.vectors.rows;
+        let scaled: f64 = (0..n).map(|j| libm::log(self.column(j)[0])).sum();
+        2.0 * scaled + n as f64 * f64::from(self.power) * std::f64::consts::LN_2
+    }
+
+    /// tr (K + γI)⁻¹, from the entries of the inverse inside the band: from L's last column to its first, each
+    /// needs only those that are known by then (Takahashi, Fagan and Chin).
+    pub fn trace_inverse(&self) -> f64 {
+        let (n, b) = (self.form.vectors.rows, self.form.band.rows - 1);
+        // Both triangles, so that columns are added up and not searched: row i, column j in place (b + i − j, j).
+        let mut inverse = Matrix::zeros(2 * b + 1, n);
+        let mut trace = 0.0;
+        for j in (0..n).rev() {
+            let column = &self.column(j)[1..];
+            let width = column.len();
+            let mut known = vec![0.0; width];
+            vectorize(
+                #[inline(always)]
+                || {
+                    for (d, l) in (1..).zip(column) {
+                        let l = l * self.lower.inverse_pivots[j];
+                        let entries = &inverse.col(j + d)[b + 1 - d..][..width];
+                        known.iter_mut().zip(entries).for_each(|(x, z)| *x -= l * z);
+                    }
+                },
+            );
+            let pivot = self.lower.inverse_pivots[j];
+            let diagonal = pivot * (pivot - dot(column, &known));
+            trace += diagonal;
+            inverse.set(b, j, diagonal);
+            for (d, x) in (1..).zip(&known) {
+                inverse.set(b + d, j, *x);
+                inverse.set(b - d, j + d, *x);
+            }
+        }
+        libm::ldexp(trace, -self.power)
+    }
+
+    /// The diagonals of (K + γI)⁻¹ and, if wanted, of (K + γI)⁻²: ‖L⁻¹vᵢ‖² and ‖L⁻ᵀL⁻¹vᵢ‖² for the rows vᵢ of V,
+    /// which lie side by side in the lanes.
+    pub fn diagonals(&self, with_squares: bool) -> (Vec<f64>, Option<Vec<f64>>) {
+        let v = &self.form.vectors;
+        let n = v.rows;
+        let upper = with_squares.then(|| self.lower.flipped());
+        // Tasks of some blocks, because every task needs a workspace.
+        let blocks: Vec<([f64; LANES], [f64; LANES])> = (0..n.div_ceil(LANES))
+            .into_par_iter()
+            .with_min_len(4)
+            .map_init(
+                || vec![[0.0; LANES]; n.next_multiple_of(STEP)],
+                |x, block| {
+                    let rows = block * LANES..n.min((block + 1) * LANES);
+                    for (j, x) in x.iter_mut().enumerate() {
+                        if j < n {
+                            x[..rows.len()].copy_from_slice(&v.col(j)[rows.clone()]);
+                        } else {
+                            *x = [0.0; LANES];
+                        }
+                    }
+                    vectorize(
+                        #[inline(always)]
+                        || {
+                            let once = self.lower.solve(x);
+                            let Some(upper) = &upper else { return (once, once) };
+                            x.reverse();
+                            (once, upper.solve(x))
+                        },
+                    )
+                },
+            )
+            .collect();
+        let mut inverse: Vec<f64> = blocks.iter().flat_map(|block| block.0).take(n).collect();
+        scale_by_power_of_two(&mut inverse, -self.power);
+        let squares = with_squares.then(|| {
+            let mut squares: Vec<f64> = blocks.iter().flat_map(|block| block.1).take(n).collect();
+            scale_by_power_of_two(&mut squares, -2 * self.power);
+            squares
+        });
+        (inverse, squares)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::linalg::{Cholesky, eigen, largest_row_sum, multiply, multiply_transposed};
+
+    fn random(rows: usize, cols: usize) -> Matrix {
+        let mut source = ChaCha8Rng::seed_from_u64(rows as u64);
+        Matrix::from_fn(rows, cols, |_, _| f64::from(source.next_u32()) / f64::from(u32::MAX) - 0.5)
+    }
+
+    fn transposed(a: &Matrix) -> Matrix {
+        Matrix::from_fn(a.cols, a.rows, |i, j| a.get(j, i))
+    }
+
+    /// V D Vᵀ with the V of a random matrix.
+    fn with_eigenvalues(n: usize, value: impl Fn(usize) -> f64) -> Matrix {
+        let v = BandForm::reduce(multiply_transposed(&random(n, n), &random(n, n))).unwrap().vectors;
+        multiply(&Matrix::from_fn(n, n, |i, j| v.get(i, j) * value(j)), &transposed(&v))
+    }
+
+    /// The norms (largest row sums) of VBVᵀ − A, relative to A's, and of VᵀV − I, in units of n·eps.
+    fn errors(a: &Matrix) -> (f64, f64) {
+        let form = BandForm::reduce(a.clone()).unwrap();
+        let (n, b) = (a.rows, form.band.rows - 1);
+        let entry = |i: usize, j: usize| {
+            if i.abs_diff(j) <= b { form.band.get(i.abs_diff(j), i.min(j)) * 2.0_f64.powi(form.power) } else { 0.0 }
+        };
+        let back = multiply(&multiply(&form.vectors, &Matrix::from_fn(n, n, entry)), &transposed(&form.vectors));
+        let products = multiply_transposed(&form.vectors, &form.vectors);
+        let unit = n.max(1) as f64 * f64::EPSILON;
+        let residual = Matrix::from_fn(n, n, |i, j| back.get(i, j) - a.get(i.max(j), i.min(j)));
+        let identity = Matrix::from_fn(n, n, |i, j| products.get(i, j) - f64::from(i == j));
+        let size = largest_row_sum(a).max(f64::MIN_POSITIVE);
+        (largest_row_sum(&residual) / (size * unit), largest_row_sum(&identity) / unit)
+    }
+
+    #[test]
+    fn the_form_is_the_matrix_and_its_vectors_are_orthogonal() {
+        const B: usize = BANDWIDTH;
+        let mut worst = (0.0_f64, 0.0_f64);
+        for n in [0, 1, 2, 3, B - 1, B, B + 1, B + 2, 2 * B, 2 * B + 1, 257, 600] {
+            let low_rank = random(3, n);
+            let one = random(1, n);
+            for (name, a) in [
+                ("random", multiply_transposed(&random(n, n), &random(n, n))),
+                ("indefinite", with_eigenvalues(n, |j| if j % 2 == 0 { 1.0 } else { -1.0 / (j as f64) })),
+                ("low rank", multiply_transposed(&low_rank, &low_rank)),
+                ("rank one", multiply_transposed(&one, &one)),
+                ("graded", with_eigenvalues(n, |j| 10.0_f64.powf(-16.0 * j as f64 / n as f64))),
+                ("diagonal", Matrix::from_fn(n, n, |i, j| if i == j { i as f64 - 5.0 } else { 0.0 })),
+                ("ones", Matrix::from_fn(n, n, |_, _| 1.0)),
+                ("zero", Matrix::zeros(n, n)),
+                ("tiny beside large", Matrix::from_fn(n, n, |i, j| if i + j == 0 { 1.0 } else { 1e-160 })),
+            ] {
+                let (residual, orthogonality) = errors(&a);
+                worst = (worst.0.max(residual), worst.1.max(orthogonality));
+                assert!(residual < 15.0 && orthogonality < 15.0, "{name} {n}: {residual} {orthogonality}");
+            }
+        }
+        println!("largest errors in n·eps: {worst:?}");
+    }
+
+    #[test]
+    fn shifted_solves_agree_with_dense_ones() {
+        for (n, gamma) in [(1, 0.5), (2, 0.5), (3, 1e-3), (33, 1e-3), (70, 0.0), (257, 1e-3), (301, 10.0)] {
+            let a = with_eigenvalues(n, |j| 1.0 / (1.0 + j as f64));
+            let mut dense = a.clone();
+            (0..n).for_each(|i| dense.set(i, i, a.get(i, i) + gamma));
+            let decomposed = eigen(dense.clone()).unwrap();
+            let form = BandForm::reduce(a).unwrap();
+            let shifted = form.shifted(gamma).unwrap();
+            let close = |x: f64, y: f64| assert!((x - y).abs() <= 1e-11 * y.abs(), "{n}: {x} {y}");
+            close(shifted.log_det() + 1.0, decomposed.values.iter().map(|d| d.ln()).sum::<f64>() + 1.0);
+            close(shifted.trace_inverse(), decomposed.values.iter().map(|d| 1.0 / d).sum());
+            let (inverse, squares) = shifted.diagonals(true);
+            assert_eq!(shifted.diagonals(false), (inverse.clone(), None));
+            let factor = Cholesky::new(dense).unwrap();
+            let mut columns = Matrix::from_fn(n, n, |i, j| f64::from(i == j));
+            factor.solve(&mut columns);
+            for i in 0..n {
+                close(inverse[i], columns.get(i, i));
+                close(squares.as_ref().unwrap()[i], dot(columns.col(i), columns.col(i)));
+            }
+            let mut coordinates = multiply_transposed(&form.vectors, &random(n, 1));
+            shifted.solve(coordinates.col_mut(0));
+            let (mut direct, back) = (random(n, 1), multiply(&form.vectors, &coordinates));
+            factor.solve(&mut direct);
+            let difference = Matrix::from_fn(n, 1, |i, _| direct.get(i, 0) - back.get(i, 0)).max_abs();
+            assert!(difference <= 1e-11 * direct.max_abs());
+        }
+    }
+
+    #[test]
+    fn scales_near_overflow_and_underflow_change_exponents_only() {
+        let a = with_eigenvalues(100, |j| 1.0 / (1.0 + j as f64));
+        let plain = BandForm::reduce(a.clone()).unwrap();
+        for power in [-1000, 1000, 1022] {
+            let mut scaled = a.clone();
+            scale_by_power_of_two(&mut scaled.data, power);
+            let scaled = BandForm::reduce(scaled).unwrap();
+            assert_eq!(plain.vectors, scaled.vectors);
+            let (one, other) = (plain.shifted(0.25).unwrap(), scaled.shifted(libm::ldexp(0.25, power)).unwrap());
+            assert_eq!(libm::ldexp(one.trace_inverse(), -power), other.trace_inverse());
+            assert_eq!(one.diagonals(false).0[7], libm::ldexp(other.diagonals(false).0[7], power));
+            let exponents = 100.0 * f64::from(power) * std::f64::consts::LN_2;
+            assert!((one.log_det() + exponents - other.log_det()).abs() < 1e-9);
+            // A shift of quite another size.
+            let far = scaled.shifted(1.0).map(|shifted| shifted.trace_inverse());
+            assert!(far.is_some_and(|trace| if power < 0 { trace == 100.0 } else { trace.is_finite() }));
+        }
+    }
+
+    #[test]
+    fn what_has_no_form_or_no_factor_is_refused() {
+        assert!(BandForm::reduce(Matrix::from_fn(3, 3, |_, _| f64::NAN)).is_err());
+        assert!(BandForm::reduce(Matrix::from_fn(3, 3, |i, j| if i == j { f64::INFINITY } else { 0.0 })).is_err());
+        // Only the lower triangle is read.
+        let half = BandForm::reduce(Matrix::from_fn(300, 300, |i, j| if i < j { f64::NAN } else { 1.0 })).unwrap();
+        assert!(half.shifted(-1.0).is_none() && half.shifted(f64::NAN).is_none());
+        let zero = BandForm::reduce(Matrix::zeros(4, 4)).unwrap();
+        assert!(zero.shifted(0.0).is_none() && zero.shifted(f64::INFINITY).is_none());
+        assert!((zero.shifted(1e-300).unwrap().trace_inverse() / 4e300 - 1.0).abs() < 1e-15);
+        let wrong = BandForm { band: Matrix::zeros(2, 300), power: 0, vectors: half.vectors };
+        let probes = Matrix::from_fn(300, 1, |_, _| 1.0);
+        assert!(!wrong.compare(&probes, &multiply(&Matrix::from_fn(300, 300, |_, _| 1.0), &probes)).passed());
+    }
+
+    #[test]
+    fn any_number_of_threads_gives_the_same_bits() {
+        let a = multiply_transposed(&random(700, 700), &random(700, 700));
+        let run = |threads: usize| {
+            rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(|| {
+                let form = BandForm::reduce(a.clone()).unwrap();
+                let diagonals = form.shifted(1.0).unwrap().diagonals(true);
+                (form.band, form.vectors, diagonals)
+            })
+        };
+        let one = run(1);
+        assert!(one == run(2) && one == run(5));
+    }
+}
