@@ -14,7 +14,7 @@ pub use compare::CompareOptions;
 pub use fit::FitOptions;
 pub use path::PathOptions;
 pub use table::{RowOptions, TableOptions};
-pub use values::{ScaleArgument, Style};
+pub use values::{ScaleArgument, Style, TextArgument};
 
 use values::{noise, row_count, thread_count};
 

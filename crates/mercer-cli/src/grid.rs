@@ -57,9 +57,8 @@ impl Grid {
         let mut shown: Vec<Vec<String>> = vec![self.columns.iter().enumerate().map(header).collect()];
         shown.extend(self.rows.iter().map(|row| row.iter().map(plain).collect()));
         let length = |text: &String| text.chars().count();
-        let widths: Vec<usize> = (0..self.columns.len())
-            .map(|c| shown.iter().map(|row| length(&row[c])).max().unwrap_or(0))
-            .collect();
+        let widths: Vec<usize> =
+            (0..self.columns.len()).map(|c| shown.iter().map(|row| length(&row[c])).max().unwrap_or(0)).collect();
         let line = |cells: &[String]| {
             let mut text = String::from(" ");
             for (c, cell) in cells.iter().enumerate() {

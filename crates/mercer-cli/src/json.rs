@@ -71,6 +71,7 @@ fn automatic(search: &Search) -> Map<String, Value> {
                 "metric": trial.metric.name(),
                 "rmse": trial.rmse,
                 "judged_by": trial.judged_by,
+                "evidence": trial.evidence,
                 "seconds": trial.seconds,
                 "is_chosen": trial.is_chosen,
             })

@@ -46,9 +46,14 @@ pub fn penalty_line(summary: &Summary) -> String {
         (true, by) => format!(" by {}", criterion_name(by.unwrap_or("loo"))),
         (false, _) => String::new(),
     };
+    format!("λ = {}{chosen}, exponent {} ({})", short(summary.lambda), short(summary.exponent), complexity(summary))
+}
+
+/// How much of the data the model follows.
+fn complexity(summary: &Summary) -> String {
     let ridge = summary.effective_ridge.map_or_else(|| "none: f = 0".to_owned(), short);
     let dof = summary.dof.map_or_else(String::new, |dof| format!(", {} degrees of freedom", short(dof)));
-    format!("λ = {}{chosen}, exponent {} (effective ridge {ridge}{dof})", short(summary.lambda), summary.exponent)
+    format!("effective ridge {ridge}{dof}")
 }
 
 /// A criterion as one says it.

@@ -86,6 +86,8 @@ fn trials(search: &Search) -> mercer::Result<Frame> {
     frame.push("metric", text(&|i| trials[i].metric.name().into()))?;
     frame.push("rmse", number(&|i| trials[i].rmse.unwrap_or(f64::NAN)))?;
     frame.push("judged_by", text(&|i| trials[i].judged_by.clone()))?;
+    let evidence = |i: usize| Some(trials[i].evidence).filter(|e| e.is_finite()).unwrap_or(f64::NAN);
+    frame.push("evidence", number(&evidence))?;
     frame.push("seconds", number(&|i| trials[i].seconds))?;
     frame.push("is_chosen", number(&|i| f64::from(trials[i].is_chosen)))?;
     Ok(frame)

@@ -12,7 +12,7 @@ use crate::kernel::{Kernel, SharedKernel};
 use crate::linalg::Matrix;
 use crate::model::{Model, Summary};
 use crate::plan::{self, Plan, Shape};
-use crate::select::Surface;
+use crate::select::{Surface, suits_band};
 use crate::solver::Solution;
 use crate::spectrum::Spectrum;
 
@@ -50,6 +50,7 @@ pub struct Fit {
     text_as: TextAs,
     shared_ridge: bool,
     diagnostics: bool,
+    keep_spectrum: bool,
     memory: Option<u64>,
     observer: Option<Observer>,
 }
@@ -90,6 +91,9 @@ pub struct Tried {
     pub surfaces: Vec<Surface>,
     /// The sum of the best scores.
     pub score: f64,
+    /// The rank of the factor on which the surfaces were computed, and the mean of what it leaves of the kernel's
+    /// diagonal; `None` when they were computed on all of the matrix.
+    pub low_rank: Option<(usize, f64)>,
     /// Whether it became the model.
     pub is_chosen: bool,
 }
@@ -128,6 +132,7 @@ impl Fit {
             text_as: TextAs::OneHot,
             shared_ridge: false,
             diagnostics: true,
+            keep_spectrum: false,
             memory: None,
             observer: None,
         }
@@ -226,6 +231,11 @@ impl Fit {
         Fit { diagnostics: false, ..self }
     }
 
+    /// Decomposes fully, so that [`Fitted::spectrum`] and [`Fitted::path`] are there, also where something quicker would do.
+    pub fn keep_spectrum(self) -> Self {
+        Fit { keep_spectrum: true, ..self }
+    }
+
     /// Bytes that may be used; without it, what the system says is available.
     pub fn memory(self, bytes: u64) -> Self {
         Fit { memory: Some(bytes), ..self }
@@ -244,7 +254,7 @@ impl Fit {
     /// Fits several targets (the columns of `y`), with row weights if there are any.
     pub fn fit_weighted(&self, x: &Matrix, y: &Matrix, weights: Option<&[f64]>) -> Result<Fitted> {
         self.check_settings()?;
-        self.check_memory(x.rows(), x.cols(), y.cols(), weights.is_some())?;
+        self.check_memory(&self.shape(x.rows(), x.cols(), y.cols(), weights.is_some()))?;
         self.fit_design(Design::from_matrix(x, y, weights, self.encoding())?)
     }
 
@@ -297,18 +307,23 @@ impl Fit {
         }
     }
 
-    /// The gate before anything large is allocated.
-    fn check_memory(&self, rows: usize, features: usize, targets: usize, is_weighted: bool) -> Result<Plan> {
-        let shape = Shape {
+    /// What decides the method.
+    fn shape(&self, rows: usize, features: usize, targets: usize, is_weighted: bool) -> Shape {
+        Shape {
             rows,
             features,
             targets,
             is_linear: self.kernels.iter().all(|kernel| kernel.linear_scale().is_some()),
             is_weighted,
             fixed_exponent: self.fixed().map(|(exponent, _)| exponent),
-        };
-        let plan = plan::plan(&shape);
-        plan.check(&shape, self.memory.unwrap_or_else(plan::available_memory))?;
+            only_ridges: self.exponents == [2.0] && !self.shared_ridge && suits_band(&self.criterion) && !self.keep_spectrum,
+        }
+    }
+
+    /// The gate before anything large is allocated.
+    fn check_memory(&self, shape: &Shape) -> Result<Plan> {
+        let plan = plan::plan(shape);
+        plan.check(shape, self.memory.unwrap_or_else(plan::available_memory))?;
         Ok(plan)
     }
 }

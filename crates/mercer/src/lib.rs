@@ -52,6 +52,7 @@
 //! | [`auto`] | families, metric, exponent and λ by themselves |
 //! | [`assess`] | an error estimate that selection did not touch |
 //! | [`journal`] | resuming a long selection |
+//! | [`low_rank`] | K ≈ FFᵀ with a residual that is known |
 //! | [`plan`] | method and memory, before anything is allocated |
 //! | [`Fit`], [`Model`] | the front door, and what comes out of it |
 //! | [`mod@format`] | models as bytes |
@@ -70,6 +71,7 @@ pub mod format;
 pub mod journal;
 pub mod kernel;
 pub mod linalg;
+pub mod low_rank;
 pub mod metric;
 mod model;
 pub mod plan;

@@ -157,6 +157,11 @@ pub(crate) fn multiply_by_transposed(a: &Matrix, b: &Matrix) -> Matrix {
     out
 }
 
+/// target − A bᵀ, in the place of the target.
+pub(crate) fn subtract_product(target: &mut Matrix, a: &Matrix, b: &Matrix) {
+    matmul::matmul(target.view_mut(), Accum::Add, a.view(), b.view().transpose(), -1.0, shares());
+}
+
 /// Aᵀ bᵀ.
 pub(crate) fn multiply_both_transposed(a: &Matrix, b: &Matrix) -> Matrix {
     let mut out = Matrix::zeros(a.cols, b.rows);

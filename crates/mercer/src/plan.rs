@@ -11,6 +11,8 @@ pub enum Method {
     Spectral,
     /// Singular values of the features: linear kernels with fewer features than rows.
     Primal,
+    /// Band form of the Gram matrix: λ chosen at exponent 2.
+    Band,
     /// A Cholesky factor of the Gram matrix at the one ridge that a given λ needs.
     Cholesky,
 }
@@ -21,6 +23,7 @@ impl Method {
         match self {
             Method::Spectral => "exact, eigendecomposition of the Gram matrix",
             Method::Primal => "exact, singular values of the features",
+            Method::Band => "exact, band form of the Gram matrix",
             Method::Cholesky => "exact, Cholesky factorisation of the Gram matrix",
         }
     }
@@ -41,6 +44,8 @@ pub struct Shape {
     pub is_weighted: bool,
     /// The exponent, when it and λ are both given.
     pub fixed_exponent: Option<f64>,
+    /// Whether λ alone is chosen, at exponent 2, by a criterion that a band form can give.
+    pub only_ridges: bool,
 }
 
 /// The method and what it will take.
@@ -55,6 +60,9 @@ pub struct Plan {
 /// Below this, an eigendecomposition is quick and tells more (the condition number, all ridges).
 const CHOLESKY_FROM: usize = 600;
 
+/// From here on a band form is quicker than eigenvectors.
+const BAND_FROM: usize = 900;
+
 /// Chooses a method: one total match on the shape.
 pub fn plan(shape: &Shape) -> Plan {
     let (n, p) = (shape.rows as u64, shape.features as u64);
@@ -64,6 +72,8 @@ pub fn plan(shape: &Shape) -> Plan {
         Method::Primal
     } else if shape.fixed_exponent == Some(2.0) && !shape.is_weighted && shape.rows >= CHOLESKY_FROM {
         Method::Cholesky
+    } else if shape.only_ridges && !shape.is_weighted && shape.rows >= BAND_FROM {
+        Method::Band
     } else {
         Method::Spectral
     };
@@ -72,6 +82,8 @@ pub fn plan(shape: &Shape) -> Plan {
         Method::Primal => thin.saturating_mul(6),
         // One matrix, factored in its place.
         Method::Cholesky => square.saturating_add(thin.saturating_mul(2)),
+        // The matrix, reduced in its place, panels beside it, and distances kept for other kernels.
+        Method::Band => square.saturating_mul(9).saturating_div(4).saturating_add(thin.saturating_mul(2)),
         // The matrix, its eigenvectors, and more than twice the same as workspace (measured: 4.7 matrices).
         Method::Spectral => square.saturating_mul(5).saturating_add(thin.saturating_mul(2)),
     };
@@ -84,7 +96,7 @@ impl Plan {
         if self.bytes <= limit {
             return Ok(());
         }
-        let hint = if self.method == Method::Spectral && !shape.is_weighted {
+        let hint = if matches!(self.method, Method::Spectral | Method::Band) && !shape.is_weighted {
             let fixed = plan(&Shape { fixed_exponent: Some(2.0), ..*shape });
             if fixed.bytes <= limit {
                 format!("; with a given λ and exponent 2, {} suffice", bytes(fixed.bytes))
@@ -150,7 +162,7 @@ mod tests {
     use super::*;
 
     const SHAPE: Shape =
-        Shape { rows: 1000, features: 8, targets: 1, is_linear: false, is_weighted: false, fixed_exponent: None };
+        Shape { rows: 1000, features: 8, targets: 1, is_linear: false, is_weighted: false, fixed_exponent: None, only_ridges: false };
 
     #[test]
     fn the_method_follows_from_the_shape() {
@@ -158,6 +170,8 @@ mod tests {
         assert_eq!(plan(&Shape { fixed_exponent: Some(2.0), ..SHAPE }).method, Method::Cholesky);
         assert_eq!(plan(&Shape { fixed_exponent: Some(1.5), ..SHAPE }).method, Method::Spectral);
         assert_eq!(plan(&Shape { is_linear: true, ..SHAPE }).method, Method::Primal);
+        assert_eq!(plan(&Shape { only_ridges: true, ..SHAPE }).method, Method::Band);
+        assert_eq!(plan(&Shape { only_ridges: true, is_weighted: true, ..SHAPE }).method, Method::Spectral);
         assert_eq!(plan(&Shape { is_linear: true, features: 2000, ..SHAPE }).method, Method::Spectral);
     }
 

@@ -1,14 +1,41 @@
 //! Choosing λ and the exponent: a grid over the whole useful part of the path, then a search between its best points.
 
 mod along;
+mod band_judge;
 mod judge;
 
+pub(crate) use band_judge::{BandJudge, suits as suits_band};
 pub(crate) use judge::{Extras, Judge};
 pub use along::PathPoint;
 pub use judge::Score;
 
 use crate::spectrum::{Path, Spectrum};
 use judge::{HIGHEST, LOWEST};
+
+/// What a search asks of a criterion on one decomposition.
+pub(crate) trait Scorer {
+    /// The criterion at one exponent and several λ, in rising order.
+    fn scores(&self, exponent: f64, log_lambdas: &[f64]) -> Vec<Score>;
+    /// log λ over the whole useful part of the path.
+    fn useful_lambdas(&self, exponent: f64) -> Vec<f64>;
+    /// log λ of the problem with the exponent `to` whose ridge is that of (`from`, `lambda`).
+    fn same_ridge(&self, from: f64, lambda: f64, to: f64) -> f64;
+}
+
+impl Scorer for Judge<'_> {
+    fn scores(&self, exponent: f64, log_lambdas: &[f64]) -> Vec<Score> {
+        Judge::scores(self, exponent, log_lambdas)
+    }
+
+    fn useful_lambdas(&self, exponent: f64) -> Vec<f64> {
+        useful_lambdas(self.spectrum(), self.path(), exponent)
+    }
+
+    fn same_ridge(&self, from: f64, lambda: f64, to: f64) -> f64 {
+        let t = crate::solver::power::minimum(self.path(), from, lambda).log_ridge;
+        t.map_or(libm::log(lambda), |t| self.path().log_lambda(t, to))
+    }
+}
 
 /// A criterion over exponents and λ.
 #[derive(Debug, Clone, PartialEq)]
@@ -78,7 +105,7 @@ impl Search {
     }
 
     /// The surface and the best of it.
-    pub fn run(&self, judge: &Judge<'_>) -> Option<Surface> {
+    pub fn run(&self, judge: &dyn Scorer) -> Option<Surface> {
         let mut surface = Surface {
             exponents: self.exponents.clone(),
             lambdas: Vec::new(),
@@ -93,7 +120,7 @@ impl Search {
         for (e, exponent) in self.exponents.iter().enumerate() {
             let grid = match &self.lambdas {
                 Some(lambdas) => lambdas.iter().map(|lambda| libm::log(*lambda)).collect(),
-                None => grid(judge, *exponent),
+                None => judge.useful_lambdas(*exponent),
             };
             let scores = judge.scores(*exponent, &grid);
             if let Some(l) = best_index(&scores) {
@@ -126,7 +153,7 @@ impl Search {
         if self.preferred.is_none_or(|preferred| preferred == exponent) { 0.0 } else { 0.01 * score.value.abs() }
     }
 
-    fn refine(&self, judge: &Judge<'_>, surface: &mut Surface, e: usize, l: usize) {
+    fn refine(&self, judge: &dyn Scorer, surface: &mut Surface, e: usize, l: usize) {
         let around = |lambdas: &[f64], l: usize| {
             let log = |i: usize| libm::log(lambdas[i]);
             (log(l.saturating_sub(1)), log((l + 1).min(lambdas.len() - 1)))
@@ -141,8 +168,7 @@ impl Search {
                 let (a, b) = (low + 0.382 * (high - low), low + 0.618 * (high - low));
                 let [left, right] = [a, b].map(|exponent| {
                     // The same point of the path, and a margin on both sides.
-                    let t = crate::solver::power::minimum(judge.path(), champion.exponent, champion.lambda).log_ridge;
-                    let centre = t.map_or(libm::log(champion.lambda), |t| judge.path().log_lambda(t, exponent));
+                    let centre = judge.same_ridge(champion.exponent, champion.lambda, exponent);
                     between(judge, exponent, (centre - 1.0, centre + 1.0), Choice { exponent, ..champion })
                 });
                 if left.score.value < right.score.value { high = b } else { low = a }
@@ -159,7 +185,7 @@ impl Search {
 
 /// The best λ in a bracket of log λ: a finer grid (for m ≤ 1 the curve jumps), then golden section. `start` stays a
 /// candidate if it has this exponent, as the curve need not be unimodal.
-fn between(judge: &Judge<'_>, exponent: f64, bracket: (f64, f64), start: Choice) -> Choice {
+fn between(judge: &dyn Scorer, exponent: f64, bracket: (f64, f64), start: Choice) -> Choice {
     let (low, high) = bracket;
     let mut fine: Vec<f64> = (0..=FINE + 1).map(|i| low + (high - low) * i as f64 / (FINE + 1) as f64).collect();
     if start.exponent == exponent {
@@ -198,14 +224,14 @@ fn between(judge: &Judge<'_>, exponent: f64, bracket: (f64, f64), start: Choice)
 }
 
 /// The largest λ, at the chosen exponent, whose score is within one standard error of the best.
-fn simplest_within_one_error(judge: &Judge<'_>, surface: &mut Surface) {
+fn simplest_within_one_error(judge: &dyn Scorer, surface: &mut Surface) {
     const POINTS: usize = 400;
     let best = surface.best;
     let Some(error) = best.score.standard_error else { return };
     let limit = best.score.value + error;
     let start = libm::log(best.lambda);
     // Far enough for the ridge to pass the whole spectrum, at any exponent.
-    let end = grid(judge, best.exponent).last().map_or(start, |last| last.max(start));
+    let end = judge.useful_lambdas(best.exponent).last().map_or(start, |last| last.max(start));
     let log_lambdas: Vec<f64> = (0..=POINTS).map(|i| start + (end - start) * i as f64 / POINTS as f64).collect();
     let scores = judge.scores(best.exponent, &log_lambdas);
     // The first stretch that stays within: beyond a ridge of the curve lies another model.
@@ -216,10 +242,6 @@ fn simplest_within_one_error(judge: &Judge<'_>, surface: &mut Surface) {
 }
 
 /// log λ at evenly spaced ridges; for m < 1 only where the stationary point is a minimum (λ rises with μ).
-fn grid(judge: &Judge<'_>, exponent: f64) -> Vec<f64> {
-    useful_lambdas(judge.spectrum(), judge.path(), exponent)
-}
-
 fn useful_lambdas(spectrum: &Spectrum, path: &Path, exponent: f64) -> Vec<f64> {
     let unit = libm::log(spectrum.largest() / spectrum.weight_sum());
     let mut grid: Vec<f64> = (0..GRID)

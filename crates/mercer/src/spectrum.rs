@@ -5,11 +5,13 @@
 //! confines the problem to the directions orthogonal to s; the reduction to those is done *before* the
 //! decomposition, since afterwards the constant direction's eigenvalue 0 mixes with K's own tiny ones.
 
+mod banded;
 mod deleted;
 mod deleted_group;
 mod path;
 mod tabulated;
 
+pub(crate) use banded::Banded;
 pub(crate) use deleted::DeletedRow;
 pub(crate) use deleted_group::DeletedGroup;
 pub use path::Path;
@@ -163,6 +165,43 @@ impl Spectrum {
         let constant = offset.then(|| (constant_own, multiply_transposed(&basis, &constant_image).into_vec()));
         Ok(Spectrum {
             constant, eigenvalues, basis, root_weights, weight_sum, offset, outside, check: svd.check, kind })
+    }
+
+    /// From a factor, K = F Fᵀ with n × r numbers: the spectrum of the r × r matrix FᵀF. What it loses of the small
+    /// eigenvalues is as small beside γ as the rounding of K.
+    pub(crate) fn from_factor(factor: &Matrix, weights: Option<&[f64]>, offset: bool) -> Result<Self> {
+        let (n, r) = (factor.rows(), factor.cols());
+        let weight_sum = weights.map_or(n as f64, |w| w.iter().sum());
+        let root_weights: Option<Vec<f64>> = weights.map(|w| w.iter().map(|x| x.sqrt()).collect());
+        let mut scaled = factor.clone();
+        for k in 0..r {
+            let column = scaled.col_mut(k);
+            if offset {
+                let weighted = column.iter().enumerate().map(|(i, f)| weights.map_or(1.0, |w| w[i]) * f);
+                let mean = weighted.sum::<f64>() / weight_sum;
+                column.iter_mut().for_each(|f| *f -= mean);
+            }
+            if let Some(s) = &root_weights {
+                column.iter_mut().zip(s).for_each(|(f, s)| *f *= s);
+            }
+        }
+        let eigen = linalg::eigen(multiply_transposed(&scaled, &scaled))?;
+        let largest = eigen.values.last().copied().unwrap_or(0.0).max(0.0);
+        let kept: Vec<usize> = (0..r).rev().filter(|k| eigen.values[*k] > noise_level(n) * largest).collect();
+        let eigenvalues: Vec<f64> = kept.iter().map(|k| eigen.values[*k]).collect();
+        let turn = Matrix::from_fn(r, kept.len(), |i, k| eigen.vectors.get(i, kept[k]) / eigenvalues[k].sqrt());
+        let basis = multiply(&scaled, &turn);
+        let outside = (0..n)
+            .map(|i| {
+                let inside: f64 = (0..basis.cols()).map(|k| basis.get(i, k) * basis.get(i, k)).sum();
+                let weight = weights.map_or(1.0, |w| w[i]);
+                let whole = if offset { 1.0 - weight / weight_sum } else { 1.0 };
+                if whole - inside > 1e-12 { whole - inside } else { 0.0 }
+            })
+            .collect();
+        let kind = Kind::Gram { size: largest };
+        let check = eigen.check;
+        Ok(Spectrum { eigenvalues, basis, root_weights, weight_sum, offset, outside, check, kind, constant: None })
     }
 
     /// The eigenvalues d of the (weighted, centred) Gram matrix, descending.

@@ -191,3 +191,33 @@ fn surfaces_equal_single_evaluations() {
     }
     println!("surfaces within {worst:.1e}");
 }
+
+/// The band form and the eigendecomposition see the same surface, and choose the same model.
+#[test]
+fn band_form_and_spectrum_agree() {
+    use mercer::criterion::Criterion;
+    use mercer::plan::Method;
+    let mut random = ChaCha8Rng::seed_from_u64(5);
+    let x = Matrix::from_fn(920, 3, |_, _| uniform(&mut random));
+    let noise: Vec<f64> = (0..920).map(|_| 0.1 * uniform(&mut random)).collect();
+    let y = Matrix::from_fn(920, 2, |i, t| 1e3 * ((4.0 * x.get(i, 0) + t as f64).sin() + x.get(i, 1) + noise[i]));
+    let lambdas: Vec<f64> = (0..9).map(|i| 10f64.powi(i - 8)).collect();
+    for (criterion, offset) in [("loo", true), ("loo", false), ("gcv", true), ("reml", true), ("likelihood", true)] {
+        let fit = Fit::with_shared(kernel::parse("matern32(lengthscale=0.5)").unwrap())
+            .lambdas(&lambdas)
+            .criterion(Criterion::parse(criterion).unwrap());
+        let fit = if offset { fit } else { fit.without_offset() };
+        let banded = fit.fit_weighted(&x, &y, None).unwrap();
+        let spectral = fit.keep_spectrum().fit_weighted(&x, &y, None).unwrap();
+        assert_eq!((banded.plan.method, spectral.plan.method), (Method::Band, Method::Spectral));
+        for t in 0..2 {
+            let [a, b] = [&banded, &spectral].map(|fitted| &fitted.tried[0].surfaces[t]);
+            for (a, b) in a.scores[0].iter().zip(&b.scores[0]) {
+                assert!((a.value / b.value - 1.0).abs() < 1e-8, "{criterion}: {a:?} {b:?}");
+            }
+            assert!((a.best.lambda / b.best.lambda).ln().abs() < 2e-3, "{criterion}: {:?} {:?}", a.best, b.best);
+            let [a, b] = [&banded, &spectral].map(|fitted| fitted.leave_one_out[t].as_ref().unwrap().rmse());
+            assert!((a / b - 1.0).abs() < 1e-5, "{criterion}: {a} {b}");
+        }
+    }
+}

@@ -110,7 +110,9 @@ impl ColumnOptions {
         let roles = self.to_roles(frame)?;
         match roles.targets.len() {
             0 | 1 => Ok(roles),
-            n => Err(Usage(format!("--target must name one column here; got {n}: {}", roles.targets.join(", "))).into()),
+            n => {
+                Err(Usage(format!("--target must name one column here; got {n}: {}", roles.targets.join(", "))).into())
+            }
         }
     }
 }

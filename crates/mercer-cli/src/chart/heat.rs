@@ -128,8 +128,7 @@ mod tests {
     #[test]
     fn the_best_is_marked_and_the_map_keeps_to_its_size() {
         let exponents: Vec<f64> = (1..=29).map(|i| f64::from(i) / 10.0).collect();
-        let lambdas: Vec<Vec<f64>> =
-            exponents.iter().map(|_| (0..25).map(|i| 10_f64.powi(i - 12)).collect()).collect();
+        let lambdas: Vec<Vec<f64>> = exponents.iter().map(|_| (0..25).map(|i| 10_f64.powi(i - 12)).collect()).collect();
         let value = |e: usize, l: usize| 1.0 + (e as f64 - 9.0).powi(2) / 50.0 + (l as f64 - 4.0).powi(2) / 20.0;
         let values: Vec<Vec<f64>> = (0..29).map(|e| (0..25).map(|l| value(e, l)).collect()).collect();
         let picture = map(&exponents, &lambdas, &values, (1.0, 1e-8), &Steps::Shares, "test");

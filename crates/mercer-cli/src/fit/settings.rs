@@ -9,7 +9,7 @@ use mercer::kernel::{self, SharedKernel};
 use mercer::{Automatic, Fit, Fitted, Observer};
 
 use super::Search;
-use crate::args::{Common, FitOptions, RowOptions, ScaleArgument};
+use crate::args::{Common, FitOptions, RowOptions, ScaleArgument, TextArgument};
 use crate::journal::Fingerprint;
 use crate::outcome::Usage;
 
@@ -35,6 +35,7 @@ pub fn check(options: &FitOptions) -> anyhow::Result<()> {
             ("--one-standard-error", "it takes the least error", options.one_standard_error),
             ("--unlabelled", "it chooses by held-out rows", options.unlabelled.is_some()),
             ("--shared-ridge", "every target has its own", options.shared_ridge),
+            ("--text equality", "texts become one feature per category", options.rows.text == TextArgument::Equality),
         ];
         if let Some((option, why, _)) = only_named.into_iter().find(|(_, _, is_given)| *is_given) {
             return refuse(&format!("{option} cannot be said to an automatic fit: {why}; name a --kernel to use it"));

@@ -1,9 +1,9 @@
 //! What an automatic search did: what it tried, what it took and why, and which features matter.
 
 use mercer::Fitted;
-use mercer::auto::Trial;
+use mercer::auto::{Metric, Trial};
 
-use super::{Page, short};
+use super::{Page, complexity, short};
 use crate::chart::bars::bars;
 use crate::fit::Search;
 
@@ -13,38 +13,80 @@ const WIDTH: usize = 100;
 const SHOWN: usize = 6;
 
 pub fn lines(page: &mut Page, search: &Search, fitted: &Fitted, seconds: f64) {
-    let items: Vec<String> = search.trials.iter().map(|trial| format!("{} {}", name(trial), error(trial))).collect();
-    for (index, line) in wrapped(&items).iter().enumerate() {
-        page.line(if index == 0 { "trying" } else { "" }, line);
-    }
+    trials(page, search);
     let chosen = search.trials.iter().find(|trial| trial.is_chosen);
-    page.line("chosen", &chosen.map_or_else(|| fitted.model.kernel().spec(), name));
-    let count = search.trials.len();
-    let why = match chosen {
-        Some(trial) if count > 1 => {
-            format!("the lowest error of {count} trials, RMSE {}, judged by {}", error(trial), trial.judged_by)
-        }
-        Some(trial) => format!("the only trial, RMSE {}, judged by {}", error(trial), trial.judged_by),
-        None => String::new(),
-    };
+    let kernel = chosen.map_or_else(|| fitted.model.kernel().spec(), name);
+    page.line(
+        "chosen",
+        &match fitted.model.summaries() {
+            [only] => {
+                let (exponent, lambda) = (short(only.exponent), short(only.lambda));
+                format!("{kernel}, exponent {exponent}, λ {lambda} ({})", complexity(only))
+            }
+            _ => kernel,
+        },
+    );
     let end = if search.ran_out {
         format!("the budget of {} s ran out before everything was tried; --budget gives more", short(search.budget))
     } else {
-        format!("{seconds:.1} s in all, everything was tried")
+        format!("everything was tried; {seconds:.1} s in all")
     };
-    page.line("", &[why, end].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; "));
+    if let Some(chosen) = chosen {
+        page.line("", &reason(chosen, &search.trials));
+    }
+    page.line("", &end);
 }
 
-/// `matern52, metric per feature`
-fn name(trial: &Trial) -> String {
-    match trial.metric {
-        mercer::auto::Metric::One => trial.family.clone(),
-        other => format!("{}, {} metric", trial.family, other.name()),
+/// Those that were judged, the best first; then those that were not.
+fn trials(page: &mut Page, search: &Search) {
+    let (mut judged, rest): (Vec<&Trial>, Vec<&Trial>) = search.trials.iter().partition(|trial| trial.rmse.is_some());
+    judged.sort_by(|a, b| a.rmse.unwrap_or(f64::NAN).total_cmp(&b.rmse.unwrap_or(f64::NAN)));
+    let items: Vec<String> =
+        judged.iter().map(|trial| format!("{} {}", name(trial), trial.rmse.map_or_else(String::new, short))).collect();
+    let mut lines = wrapped(&items);
+    if !rest.is_empty() {
+        let names: Vec<String> = rest.iter().map(|trial| name(trial)).collect();
+        let why = if search.ran_out { "no time to judge" } else { "left aside, their likelihood being far lower" };
+        let list = names.join(" · ");
+        lines.extend(wrapped(&format!("{why}: {list}").split(" · ").map(str::to_owned).collect::<Vec<_>>()));
+    }
+    for (index, line) in lines.iter().enumerate() {
+        page.line(if index == 0 { "trying" } else { "" }, line);
     }
 }
 
-fn error(trial: &Trial) -> String {
-    trial.rmse.map_or_else(|| "–".to_owned(), short)
+/// Why it was chosen: the least error, or the most evidence where the folds cannot tell.
+fn reason(chosen: &Trial, trials: &[Trial]) -> String {
+    let least = trials.iter().filter_map(|trial| trial.rmse).fold(f64::INFINITY, f64::min);
+    let judged = trials.iter().filter(|trial| trial.rmse.is_some()).count();
+    match chosen.rmse {
+        Some(rmse) if rmse <= least && judged > 1 => {
+            format!("the lowest error of {judged} that were judged by {}: RMSE {}", chosen.judged_by, short(rmse))
+        }
+        Some(rmse) if rmse <= least => format!("RMSE {} by {}", short(rmse), chosen.judged_by),
+        Some(rmse) => format!(
+            "RMSE {} by {}, which cannot tell it from the lowest, {}; its likelihood decided",
+            short(rmse),
+            chosen.judged_by,
+            short(least)
+        ),
+        None => "by its likelihood: there was no time to hold out rows".to_owned(),
+    }
+}
+
+/// Leave-one-out does not learn the metric again.
+pub fn caution(search: &Search) -> Option<String> {
+    let chosen = search.trials.iter().find(|trial| trial.is_chosen && trial.metric != Metric::One)?;
+    let other = chosen.rmse.map_or_else(String::new, |rmse| format!(" than {}, {}", chosen.judged_by, short(rmse)));
+    Some(format!("leave-one-out keeps the learned metric, so it is more optimistic{other}; --assess kfold:5 is not"))
+}
+
+/// `matern52, per feature metric`
+fn name(trial: &Trial) -> String {
+    match trial.metric {
+        Metric::One => trial.family.clone(),
+        other => format!("{}, {} metric", trial.family, other.name()),
+    }
 }
 
 fn wrapped(items: &[String]) -> Vec<String> {

@@ -28,9 +28,14 @@ pub fn page(found: &Found, options: &FitOptions, common: &Common, saved: Option<
         page.blank();
         let [low, high] = summary.target_range;
         page.line("target", &format!("{}, {} … {}", summary.target, short(low), short(high)));
-        page.line("penalty", &penalty_line(summary));
+        // An automatic fit of one target has said it with the kernel.
+        if found.search.is_none() || fitted.model.summaries().len() > 1 {
+            page.line("penalty", &penalty_line(summary));
+        }
         page.line("error", &errors_line(summary));
         if let Some(line) = assessed(found, summary, t) {
+            page.line("", &line);
+        } else if let Some(line) = found.search.as_ref().and_then(automatic::caution) {
             page.line("", &line);
         }
         page.line("certain", &certificate_line(&summary.certificate, summary.is_zero));
@@ -53,7 +58,7 @@ pub fn page(found: &Found, options: &FitOptions, common: &Common, saved: Option<
 
 fn table_lines(page: &mut Page, fitted: &Fitted) {
     let design = &fitted.design;
-    let features = fitted.model.encoder().feature_names().len();
+    let features = fitted.model.encoder().width() + design.points.code_columns();
     page.line(
         "table",
         &format!(

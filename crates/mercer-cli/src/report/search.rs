@@ -3,7 +3,7 @@
 use mercer::Fitted;
 use mercer::criterion::Criterion;
 
-use super::{Page, criterion_name, short};
+use super::{Page, criterion_name};
 use crate::args::Style;
 use crate::chart::heat::{self, Steps};
 use crate::grid::{Cell, Grid};
@@ -22,9 +22,7 @@ impl Shown {
     fn of(criterion: &Criterion, targets: usize) -> Self {
         match (criterion.is_squared_error(), targets) {
             (true, 1) => Shown { name: format!("{} RMSE", criterion_name(&criterion.spec())), is_root: true },
-            (true, _) => {
-                Shown { name: format!("{}, in variances", criterion_name(&criterion.spec())), is_root: false }
-            }
+            (true, _) => Shown { name: format!("{}, in variances", criterion_name(&criterion.spec())), is_root: false },
             (false, _) => Shown { name: criterion_name(&criterion.spec()), is_root: false },
         }
     }
@@ -66,7 +64,8 @@ fn kernels(page: &mut Page, fitted: &Fitted, shown: &Shown) {
         let (a, b) = (&fitted.tried[*a], &fitted.tried[*b]);
         b.is_chosen.cmp(&a.is_chosen).then(a.score.total_cmp(&b.score))
     });
-    let mut grid = Grid::new(vec![format!("{} kernels", order.len()), "exponent".into(), "λ".into(), shown.name.clone()]);
+    let mut grid =
+        Grid::new(vec![format!("{} kernels", order.len()), "exponent".into(), "λ".into(), shown.name.clone()]);
     for tried in order.iter().take(MOST_KERNELS).map(|index| &fitted.tried[*index]) {
         let best = tried.surfaces.first().map(|surface| surface.best);
         let value = shown.value(tried.score);

@@ -42,11 +42,62 @@ fn options_that_are_none() {
     refused(&["--decimal", "dot"], &["--decimal", "point, comma"]);
     refused(&["--seed=-1"], &["--seed"]);
     refused(&["--nosuch"], &["--nosuch"]);
+    // Ranges, criteria, folds and times.
+    for value in ["1..2", "2..1:0.1", "0..2:0.5", "1..2:0", "1..2000:1", "a..b:c", "1..2:-1", "0.1..2.9:1e-9"] {
+        refused(&[&format!("--exponent={value}")], &["--exponent", "low..high:step such as 0.1..2.9:0.1"]);
+    }
+    for value in ["1..2", "0..1:5", "1..2:1", "2..1:5", "1..1e300:5", "1..2:0.5", "-1..1:3"] {
+        refused(&[&format!("--lambda={value}")], &["--lambda", "low..high:points such as 1e-7..1e3:25"]);
+    }
+    refused(&["--kernel", "gaussian(lengthscale=0..1:3)"], &["range in the kernel", "0..1:3"]);
+    refused(&["--kernel", "gaussian(lengthscale=1..2)"], &["range in the kernel", "low..high:points"]);
+    refused(&["--kernel", "gaussian", "--kernel", "gauss"], &["unknown kernel \"gauss\""]);
+    refused(&["--criterion", "lou"], &["unknown criterion \"lou\"", "did you mean loo?"]);
+    refused(&["--criterion", "kfold:1"], &["folds of kfold", "at least 2"]);
+    refused(&["--criterion", "tri"], &["tri needs rows without target", "--unlabelled"]);
+    refused(&["--assess", "loo"], &["--assess", "kfold:5"]);
+    refused(&["--assess", "1"], &["--assess", "at least 2"]);
+    for value in ["soon", "0", "-1s", "1d", ""] {
+        refused(&[&format!("--budget={value}")], &["--budget", "a time such as 90s, 2m or 1.5m"]);
+    }
+    for (option, value) in [("--kernel", "linear"), ("--lambda", "1"), ("--criterion", "gcv")] {
+        refused(&["--budget", "1s", option, value], &["--budget", option]);
+    }
+    // What an automatic fit decides by itself.
+    for option in [
+        &["--scale", "unit"][..],
+        &["--on-grid"],
+        &["--one-standard-error"],
+        &["--unlabelled", "good.csv"],
+        &["--shared-ridge"],
+        &["--text", "equality"],
+    ] {
+        refused(option, &[option[0], "automatic fit", "name a --kernel"]);
+    }
+    for option in [&["--table", "s.csv"][..], &["--on-grid"], &["--one-standard-error"]] {
+        refused(&[&["--lambda", "0.1"], option].concat(), &[option[0], "something to choose"]);
+    }
     refused(&["--features", "a", "--drop", "b"], &["--features", "--drop"]);
     refused(&["--no-diagnostics"], &["--lambda"]);
     refused(&["--quiet", "--verbose"], &["--verbose"]);
     refused(&["more.csv"], &["more.csv"]);
-    lab.fails(&["fit", "good.csv"], USAGE, &["--target"]);
+    for command in ["fit", "path", "compare"] {
+        lab.fails(&[command, "good.csv"], USAGE, &["--target is needed", "the columns are a, b, c, w, y"]);
+        lab.fails(&[command, "good.csv", "--target"], USAGE, &["--target"]);
+    }
+    lab.fails(&["path", "good.csv", "--target", "y,a"], USAGE, &["--target must name one column", "got 2: y, a"]);
+    lab.fails(&["compare", "good.csv", "--target", "y,a"], USAGE, &["--target must name one column"]);
+    lab.fails(&["path", "good.csv", "--target", "y", "--criterion", "loo,tri"], USAGE, &["tri needs rows without"]);
+    lab.fails(&["path", "good.csv", "--target", "y", "--criterion", "loo,,gcv"], USAGE, &["--criterion"]);
+    lab.fails(&["path", "good.csv", "--target", "y", "--json", "--format", "csv"], USAGE, &["--json", "--format"]);
+    lab.fails(&["path", "good.csv", "--target", "y", "--format", "pdf"], USAGE, &["text, markdown, latex, csv"]);
+    lab.fails(
+        &["compare", "good.csv", "--target", "y", "--methods", "mean,svr"],
+        USAGE,
+        &["svr", "known methods: mean"],
+    );
+    lab.fails(&["compare", "good.csv", "--target", "y", "--folds", "1"], USAGE, &["--folds", "whole number"]);
+    lab.fails(&["compare", "good.csv", "--target", "y", "--repeats", "0"], USAGE, &["--repeats", "whole number"]);
     lab.fails(&["fit", "--target", "y"], USAGE, &["TABLE"]);
     lab.fails(&["predict"], USAGE, &["MODEL"]);
     lab.fails(&["predict", "m.mercer", "good.csv", "--json", "--output", "p.csv"], USAGE, &["--output"]);
@@ -64,5 +115,5 @@ fn options_that_are_none() {
     let nothing = lab.run(&[], b"").0;
     assert_eq!(nothing.status.code(), Some(USAGE));
     assert!(nothing.stdout.is_empty() && String::from_utf8_lossy(&nothing.stderr).contains("Usage:"));
-    lab.finish(95);
+    lab.finish(160);
 }

@@ -89,3 +89,42 @@ fn what_is_saved_can_be_used() {
     assert!(failures.is_empty(), "{} models cannot be used: {failures:#?}", failures.len());
     lab.finish(150);
 }
+
+#[test]
+fn places_and_tables_of_a_selection() {
+    let mut lab = Lab::new();
+    let fit = ["fit", "good.csv", "--target", "y", "--kernel", "gaussian"];
+    let with = |more: &[&'static str]| [&fit[..], more].concat();
+    for option in ["--table", "--journal"] {
+        lab.fails(&with(&[option, "nowhere/s.csv"]), DATA, &["cannot write nowhere/s.csv", "no folder"]);
+    }
+    lab.fails(&with(&["--journal", "good.csv"]), DATA, &["good.csv exists and is not a journal"]);
+    lab.fails(&with(&["--journal", "."]), DATA, &["cannot use the journal"]);
+    lab.fails(&with(&["--unlabelled", "nosuch.csv"]), DATA, &["nosuch.csv"]);
+    lab.fails(&with(&["--group", "patient"]), DATA, &["no column \"patient\""]);
+    lab.fails(&with(&["--criterion", "kfold:11"]), DATA, &["number of folds", "at most", "11"]);
+    lab.fails(&with(&["--assess", "kfold:11"]), DATA, &["number of folds", "11"]);
+    lab.file("short.csv", "a\n1\n");
+    lab.fails(&with(&["--criterion", "tri", "--unlabelled", "short.csv"]), DATA, &["no column"]);
+    for command in ["path", "compare"] {
+        let more = |option, file| [command, "good.csv", "--target", "y", option, file];
+        lab.fails(&more("--svg", "nowhere/p.svg"), DATA, &["cannot write nowhere/p.svg", "no folder"]);
+        lab.fails(&more("--output", "nowhere/p.csv"), DATA, &["cannot write nowhere/p.csv", "no folder"]);
+        lab.fails(&[command, "nosuch.csv", "--target", "y"], DATA, &["nosuch.csv"]);
+        lab.fails(&[command, "good.csv", "--target", "z"], DATA, &["no column \"z\""]);
+    }
+    lab.fails(&["compare", "good.csv", "--target", "y", "--folds", "11"], DATA, &["number of folds", "11"]);
+    lab.fails(&["compare", "good.csv", "--target", "y", "--methods", "mean", "--weight", "c"], DATA, &["\"c\""]);
+    lab.file("flat.csv", "a,y\n1,5\n2,5\n3,5\n4,5\n5,5\n6,5\n");
+    lab.fails(&["path", "flat.csv", "--target", "y"], DATA, &["target", "varies"]);
+    lab.works(&["compare", "flat.csv", "--target", "y", "--folds", "2", "--budget", "1s"], DONE);
+    lab.works(&["fit", "flat.csv", "--target", "y", "--json"], DONE);
+    lab.works(&["fit", "flat.csv", "--target", "y", "-m", "0.1..2.9:0.7", "--lambda", "1e-7..1e3:5", "--json"], DONE);
+    lab.works(&["fit", "flat.csv", "--target", "y", "-m", "1..2:0.5", "--table", "s.csv"], DONE);
+    lab.file("two.csv", "a,y\n1,5\n2,6\n");
+    for more in [&["--kernel", "gaussian(lengthscale=1..4:3)"][..], &[], &["-m", "1..2:0.5"], &["--assess", "2"]] {
+        lab.works(&[&["fit", "two.csv", "--target", "y", "--json"], more].concat(), DONE);
+    }
+    lab.works(&["path", "two.csv", "--target", "y", "--svg", "two.svg"], DONE);
+    lab.finish(30);
+}

@@ -127,7 +127,8 @@ fn texts_and_categories() {
     lab.file("t.csv", &table);
     for arguments in [
         &[][..],
-        &["--text", "equality"],
+        &["--kernel", "gaussian"],
+        &["--kernel", "gaussian", "--text", "equality"],
         &["--categorical", "code"],
         &["--categorical", "code", "--text", "equality", "--exponent", "1.5"],
         &["--kernel", "linear"],

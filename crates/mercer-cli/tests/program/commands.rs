@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-use mercer::kernel;
+use mercer::{criterion, kernel};
 
 use crate::lab::{Lab, error, text};
 
@@ -40,6 +40,18 @@ fn kernels_lists_every_kernel_and_parameter() {
 }
 
 #[test]
+fn criteria_lists_every_criterion_and_parameter() {
+    let lab = Lab::new();
+    let page = text(&lab.ok(&["criteria"]));
+    for entry in criterion::all() {
+        assert!(page.contains(entry.name) && page.contains(entry.formula), "{}", entry.name);
+        for parameter in entry.parameters {
+            assert!(page.contains(&format!("{} ({}): {}", parameter.name, parameter.default, parameter.about)));
+        }
+    }
+}
+
+#[test]
 fn completions_and_manual() {
     let lab = Lab::new();
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
@@ -59,7 +71,19 @@ fn completions_and_manual() {
 
     fs::create_dir(lab.path("man")).unwrap();
     let listed = text(&lab.ok(&["man", "man"]));
-    let commands = ["fit", "predict", "inspect", "generate", "demo", "kernels", "completions", "man"];
+    let commands = [
+        "fit",
+        "predict",
+        "path",
+        "compare",
+        "inspect",
+        "generate",
+        "demo",
+        "kernels",
+        "criteria",
+        "completions",
+        "man",
+    ];
     for name in commands.iter().map(|name| format!("mercer-{name}.1")).chain(["mercer.1".to_owned()]) {
         let page = String::from_utf8(lab.bytes(&format!("man/{name}"))).unwrap();
         assert!(page.contains(".TH") && page.contains(".SH NAME") && page.contains("mercer"), "{name}");
@@ -74,28 +98,35 @@ fn the_help_of_every_command_mentions_its_options() {
     let lab = Lab::new();
     let common = ["--threads", "--seed", "--quiet", "--verbose", "--help"];
     let reading = ["--format", "--separator", "--decimal", "--no-header"];
+    let cells = ["--separator", "--decimal", "--no-header"];
+    let columns = ["--target", "--features", "--drop", "--weight", "--group", "--categorical"];
+    let rows = ["--no-offset", "--text", "--missing", "--memory"];
     let fit = [
-        "--target",
-        "--features",
-        "--drop",
-        "--weight",
-        "--categorical",
         "--kernel",
         "--exponent",
         "--lambda",
-        "--no-offset",
         "--scale",
-        "--text",
         "--shared-ridge",
-        "--missing",
+        "--criterion",
+        "--unlabelled",
+        "--one-standard-error",
+        "--on-grid",
+        "--budget",
+        "--assess",
+        "--journal",
+        "--table",
         "--output",
         "--json",
         "--no-diagnostics",
-        "--memory",
     ];
+    let path = ["--kernel", "--exponent", "--lambda", "--criterion", "--svg", "--output", "--json", "--input-format"];
+    let compare = ["--methods", "--folds", "--repeats", "--budget", "--svg", "--output", "--json", "--input-format"];
     let predict = ["--output", "--name", "--json"];
-    let expected: [(&str, Vec<&str>); 8] = [
-        ("fit", [&fit[..], &reading].concat()),
+    let expected: [(&str, Vec<&str>); 11] = [
+        ("fit", [&fit[..], &columns, &rows, &reading].concat()),
+        ("path", [&path[..], &columns, &rows, &cells, &["--format"]].concat()),
+        ("compare", [&compare[..], &columns, &rows, &cells, &["--format"]].concat()),
+        ("criteria", vec![]),
         ("predict", [&predict[..], &reading].concat()),
         ("inspect", vec!["--json"]),
         ("generate", vec!["--rows", "--noise", "--output", "friedman1", "sinc"]),

@@ -59,16 +59,16 @@ fn the_prediction_column_is_the_library_s_bit_for_bit() {
 fn standard_input_and_output() {
     let lab = Lab::with_table("sinc", 40);
     let table = lab.bytes("t.csv");
-    lab.ok(&["fit", "t.csv", "--target", "y", "--output", "m.mercer", "--quiet"]);
+    lab.ok(&["fit", "t.csv", "--target", "y", "-k", "gaussian", "--output", "m.mercer", "--quiet"]);
     let model = lab.bytes("m.mercer");
     // The table from standard input, the model to standard output, the report beside it.
-    let piped = lab.ok_on(&["fit", "-", "--target", "y", "--output", "-"], &table);
+    let piped = lab.ok_on(&["fit", "-", "--target", "y", "-k", "gaussian", "--output", "-"], &table);
     assert_eq!(piped.stdout, model);
     assert!(error(&piped).contains("leave-one-out RMSE"), "{}", error(&piped));
-    let piped = lab.ok_on(&["fit", "-", "--target", "y", "--output", "-", "--json"], &table);
+    let piped = lab.ok_on(&["fit", "-", "--target", "y", "-k", "gaussian", "--output", "-", "--json"], &table);
     assert_eq!(piped.stdout, model);
     assert!(serde_json::from_str::<Value>(&error(&piped)).unwrap()["n"] == 40);
-    let quiet = lab.ok_on(&["fit", "-", "--target", "y", "--output", "-", "--quiet"], &table);
+    let quiet = lab.ok_on(&["fit", "-", "--target", "y", "-k", "gaussian", "--output", "-", "--quiet"], &table);
     assert!(quiet.stdout == model && quiet.stderr.is_empty());
 
     lab.ok(&["predict", "m.mercer", "t.csv", "--output", "p.csv", "--quiet"]);
@@ -81,7 +81,7 @@ fn standard_input_and_output() {
     assert_eq!(lab.ok_on(&["predict", "-", "t.csv"], &model).stdout, predicted);
     assert_eq!(lab.ok_on(&["inspect", "-"], &model).stdout, lab.ok(&["inspect", "m.mercer"]).stdout);
     // A whole pipeline.
-    let line = "mercer generate sinc --rows 40 --noise 0.3 | mercer fit - --target y --output - -q | mercer predict - t.csv -q";
+    let line = "mercer generate sinc --rows 40 --noise 0.3 | mercer fit - -t y -k gaussian --output - -q | mercer predict - t.csv -q";
     let pipeline = lab.shell(line);
     assert!(pipeline.status.success(), "{}", error(&pipeline));
     assert_eq!(pipeline.stdout, predicted);
@@ -96,7 +96,7 @@ fn every_table_format_gives_the_same_model() {
     for format in formats {
         let (table, predicted) = (format!("t.{format}"), format!("p.{format}"));
         lab.ok(&["generate", "friedman3", "--rows", "70", "--noise", "0.1", "--output", &table]);
-        lab.ok(&["fit", &table, "--target", "y", "--output", "m.mercer", "--quiet"]);
+        lab.ok(&["fit", &table, "--target", "y", "-k", "gaussian", "--output", "m.mercer", "--quiet"]);
         models.insert(hash(&lab.bytes("m.mercer")));
         lab.ok(&["predict", "m.mercer", &table, "--output", &predicted, "--quiet"]);
         let column = lab.column(&predicted, "prediction");
@@ -105,7 +105,10 @@ fn every_table_format_gives_the_same_model() {
         assert_eq!(lab.column(&predicted, "y"), lab.column(&table, "y"), "{format}");
         predictions.insert(column);
         // From standard input the format must be found in the bytes.
-        lab.ok_on(&["fit", "-", "--target", "y", "--output", "m.mercer", "--quiet"], &lab.bytes(&table));
+        lab.ok_on(
+            &["fit", "-", "--target", "y", "-k", "gaussian", "--output", "m.mercer", "--quiet"],
+            &lab.bytes(&table),
+        );
         models.insert(hash(&lab.bytes("m.mercer")));
     }
     assert_eq!((models.len(), predictions.len()), (1, 1), "{models:?}");
@@ -141,14 +144,14 @@ fn every_table_format_gives_the_same_model() {
         &["svm.txt", "--target", "y"],
         &["svm.txt", "--target", "y", "--format", "libsvm"],
     ] {
-        lab.ok(&line(&[&["fit", "--output", "m.mercer", "--quiet"], arguments]));
+        lab.ok(&line(&[&["fit", "-k", "gaussian", "--output", "m.mercer", "--quiet"], arguments]));
         models.insert(hash(&lab.bytes("m.mercer")));
     }
     assert_eq!(models.len(), 1, "{models:?}");
     // Without a header the columns are x1, x2, x3.
-    let named = lab.json(&["fit", "plain.csv", "--target", "y", "--json"]);
-    let bare = lab.json(&["fit", "bare.csv", "--target", "x3", "--json"]);
-    let told = lab.json(&["fit", "bare.csv", "--target", "x3", "--no-header", "--json"]);
+    let named = lab.json(&["fit", "plain.csv", "-t", "y", "-k", "gaussian", "--json"]);
+    let bare = lab.json(&["fit", "bare.csv", "-t", "x3", "-k", "gaussian", "--json"]);
+    let told = lab.json(&["fit", "bare.csv", "-t", "x3", "-k", "gaussian", "--no-header", "--json"]);
     assert_eq!(named["objective"], bare["objective"]);
     assert_eq!(named["objective"], told["objective"]);
 }

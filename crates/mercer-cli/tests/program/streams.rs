@@ -5,7 +5,7 @@ use crate::lab::{Lab, error};
 #[test]
 fn whoever_stops_reading_is_no_error() {
     let lab = Lab::with_table("sinc", 30);
-    lab.ok(&["fit", "t.csv", "--target", "y", "--output", "m.mercer", "-q"]);
+    lab.ok(&["fit", "t.csv", "--target", "y", "-k", "gaussian", "--output", "m.mercer", "-q"]);
     lab.ok(&["generate", "friedman1", "--rows", "20000", "--output", "long.csv"]);
     lab.ok(&["fit", "long.csv", "--target", "y", "--kernel", "linear", "--output", "l.mercer", "-q"]);
     let mut tried = 0;
@@ -14,13 +14,16 @@ fn whoever_stops_reading_is_no_error() {
         "mercer generate friedman1 --rows 100000 | true",
         "mercer predict l.mercer long.csv -q | head -1",
         "mercer predict l.mercer long.csv -q --json | head -c 1",
-        "mercer fit t.csv --target y | head -1",
-        "mercer fit t.csv --target y --json | true",
-        "mercer fit t.csv --target y --output - -q | head -c 1",
+        "mercer fit t.csv -k gaussian --target y | head -1",
+        "mercer fit t.csv -k gaussian --target y --json | true",
+        "mercer fit t.csv -k gaussian --target y --output - -q | head -c 1",
         "mercer inspect m.mercer | head -1",
         "mercer inspect m.mercer --json | true",
         "mercer kernels | head -1",
         "mercer kernels | true",
+        "mercer criteria | head -1",
+        "mercer path t.csv -t y | head -1",
+        "mercer compare t.csv -t y --methods mean,ridge | true",
         "mercer completions zsh | head -1",
         "mercer demo | head -1",
         "mercer fit --help | head -1",
@@ -39,7 +42,7 @@ fn whoever_stops_reading_is_no_error() {
         ("mercer fit t.csv --target z 2> >(exec true)", 1),
         ("mercer fit t.csv 2> >(exec true)", 2),
         ("mercer predict m.mercer t.csv --output p.csv 2> >(exec true)", 0),
-        ("mercer fit t.csv --target y --output - 2> >(exec true) > m2.mercer", 0),
+        ("mercer fit t.csv -k gaussian --target y --output - 2> >(exec true) > m2.mercer", 0),
     ] {
         for _ in 0..5 {
             let output = lab.shell(&format!("{line}; exit $?"));
@@ -47,14 +50,14 @@ fn whoever_stops_reading_is_no_error() {
             tried += 1;
         }
     }
-    assert_eq!(tried, 15 * 3 + 5 * 5);
+    assert_eq!(tried, 18 * 3 + 5 * 5);
     assert_eq!(lab.bytes("m2.mercer"), lab.bytes("m.mercer"));
 }
 
 #[test]
 fn a_full_disk_is_an_error() {
     let lab = Lab::with_table("sinc", 30);
-    lab.ok(&["fit", "t.csv", "--target", "y", "--output", "m.mercer", "-q"]);
+    lab.ok(&["fit", "t.csv", "--target", "y", "-k", "gaussian", "--output", "m.mercer", "-q"]);
     if !std::path::Path::new("/dev/full").exists() {
         return;
     }
@@ -64,12 +67,16 @@ fn a_full_disk_is_an_error() {
         "mercer generate sinc --rows 100000 > /dev/full",
         "mercer predict m.mercer t.csv -q > /dev/full",
         "mercer predict m.mercer t.csv -q --json > /dev/full",
-        "mercer fit t.csv --target y > /dev/full",
-        "mercer fit t.csv --target y --json > /dev/full",
-        "mercer fit t.csv --target y --output - -q > /dev/full",
+        "mercer fit t.csv -k gaussian --target y > /dev/full",
+        "mercer fit t.csv -k gaussian --target y --json > /dev/full",
+        "mercer fit t.csv -k gaussian --target y --output - -q > /dev/full",
         "mercer inspect m.mercer > /dev/full",
         "mercer inspect m.mercer --json > /dev/full",
         "mercer kernels > /dev/full",
+        "mercer criteria > /dev/full",
+        "mercer path t.csv -t y > /dev/full",
+        "mercer path t.csv -t y -q --output - > /dev/full",
+        "mercer compare t.csv -t y --methods mean > /dev/full",
         "mercer completions bash > /dev/full",
         "mercer demo > /dev/full",
     ] {
@@ -78,5 +85,5 @@ fn a_full_disk_is_an_error() {
         assert!(error(&output).contains("No space left"), "{line}: {}", error(&output));
         tried += 1;
     }
-    assert_eq!(tried, 12);
+    assert_eq!(tried, 16);
 }

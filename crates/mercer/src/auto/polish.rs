@@ -3,62 +3,69 @@
 use super::candidates::Candidate;
 use super::search::Clock;
 use crate::data::Design;
+use crate::error::Result;
 use crate::fit::Fitted;
-use crate::kernel::SharedKernel;
 use crate::metric::learn::Learned;
 use crate::metric::ridge::ridge_fit;
 
 /// Lengthscales in common and λ by leave-one-out on all rows: each try is one factorisation.
 pub(super) struct Polish<'a> {
     pub design: &'a Design,
-    pub families: Vec<SharedKernel>,
-    pub candidate: &'a Candidate,
-    pub learned: &'a Learned,
+    /// The kernel with all lengthscales multiplied by exp of a number.
+    pub kernel: &'a dyn Fn(f64) -> Result<Learned>,
     pub offset: bool,
     pub clock: &'a Clock,
 }
 
-impl Polish<'_> {
-    /// Tries at most.
-    const MOST: usize = 14;
+/// How a search goes: steps of log λ (lengthscales move half as far), and tries at most.
+pub(super) struct Steps {
+    pub lengths: &'static [f64],
+    pub most: usize,
+    pub with_stretch: bool,
+}
 
-    /// The kernel with all lengthscales multiplied by exp(`by`).
-    pub fn stretched(&self, by: f64) -> Learned {
-        if !self.candidate.is_learned || by == 0.0 {
-            return self.learned.clone();
-        }
-        self.learned.stretched(&self.families, self.design.points.features(), self.candidate.is_tied(), by)
+/// λ alone, quickly.
+pub(super) const COARSE: Steps = Steps { lengths: &[2.0], most: 4, with_stretch: false };
+/// Lengthscales and λ.
+pub(super) const FINE: Steps = Steps { lengths: &[1.0, 0.5], most: 10, with_stretch: true };
+
+/// What was learned, with all lengthscales multiplied by exp(`by`).
+pub(super) fn stretched(learned: &Learned, candidate: &Candidate, features: usize, by: f64) -> Result<Learned> {
+    if !candidate.is_learned || by == 0.0 {
+        return Ok(learned.clone());
     }
+    Ok(learned.stretched(&candidate.kernels()?, features, candidate.is_tied(), by))
+}
 
+impl Polish<'_> {
     /// Leave-one-out sum of squares, the targets in units of their deviation.
-    fn error(&self, log_lambda: f64, stretch: f64, units: &[f64], root_weights: Option<&[f64]>) -> f64 {
+    fn error(&self, stretch: f64, log_lambda: f64, units: &[f64], root_weights: Option<&[f64]>) -> f64 {
         let Design { points, y, .. } = self.design;
         let gamma = libm::exp(log_lambda) * self.design.weight_sum();
-        let kernel = self.stretched(stretch).kernel;
+        let Ok(Learned { kernel, .. }) = (self.kernel)(stretch) else { return f64::INFINITY };
         let fit = ridge_fit(&*kernel, points, y, root_weights, self.offset, gamma, true);
         let Some(residuals) = fit.and_then(|fit| fit.residuals) else { return f64::INFINITY };
         let of = |t: usize| residuals.col(t).iter().map(|e| (e / units[t]) * (e / units[t])).sum::<f64>();
         (0..units.len()).map(of).sum()
     }
 
-    /// Steps along λ and the stretch in turn, then shorter ones: the stretch, log λ and the error.
-    pub fn run(&self, ridge: f64) -> (f64, f64, f64) {
+    /// Steps along λ and the stretch in turn, then shorter ones, from (stretch, log λ): both, and the error.
+    pub fn run(&self, start: [f64; 2], can_stretch: bool, steps: &Steps) -> [f64; 3] {
         let units = deviations(self.design);
         let root_weights: Option<Vec<f64>> =
             self.design.weights.as_ref().map(|w| w.iter().map(|w| w.sqrt()).collect());
         let error = |at: [f64; 2]| self.error(at[0], at[1], &units, root_weights.as_deref());
-        let mut at = [libm::log(ridge), 0.0];
+        let mut at = start;
         let mut least = error(at);
         let mut tries = 1;
-        let axes = if self.candidate.is_learned { 2 } else { 1 };
-        for step in [1.0, 0.5] {
-            for axis in 0..axes {
+        let axes: &[usize] = if can_stretch && steps.with_stretch { &[1, 0] } else { &[1] };
+        for length in steps.lengths {
+            for axis in axes {
                 for sign in [-1.0, 1.0] {
                     let mut has_moved = false;
-                    while tries < Self::MOST && (tries < 4 || self.clock.left() > 0.0) {
+                    while tries < steps.most && (tries < 3 || self.clock.left() > 0.0) {
                         let mut next = at;
-                        // Lengthscales move half as far as λ.
-                        next[axis] += sign * step * if axis == 0 { 1.0 } else { 0.5 };
+                        next[*axis] += sign * length * if *axis == 1 { 1.0 } else { 0.5 };
                         tries += 1;
                         let found = error(next);
                         if !(found < least) {
@@ -72,7 +79,7 @@ impl Polish<'_> {
                 }
             }
         }
-        (at[1], at[0], least)
+        [at[0], at[1], least]
     }
 }
 

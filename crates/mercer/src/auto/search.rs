@@ -1,13 +1,14 @@
 //! The whole search: a part of the rows to learn from, all candidates judged by the same folds, the best one fitted.
 
 use std::cell::Cell;
+use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 
 use super::candidates::{Candidate, suitable};
-use super::polish::{Polish, deviations};
+use super::polish::{COARSE, FINE, Polish, Steps, deviations, stretched};
 use super::trial::{held_out_errors, learn};
 use super::{Automated, Automatic, Trial};
 use crate::criterion::folds::shuffle;
@@ -55,6 +56,15 @@ struct Tried {
     seconds: f64,
 }
 
+/// The candidate that became the model.
+struct Best {
+    index: usize,
+    fitted: Fitted,
+    learned: Learned,
+    /// Leave-one-out mean squares of the candidates that were tried on all rows, in units of the targets' variance.
+    on_all_rows: HashMap<usize, f64>,
+}
+
 impl Tried {
     fn mean_square(&self, weight: f64) -> Option<f64> {
         self.squares.as_ref().map(|squares| squares.iter().sum::<f64>() / weight)
@@ -93,9 +103,9 @@ impl Automatic {
         }
         let folds = self.folds(&part.standard)?;
         let (mut tried, learned_all) = self.learn_all(&part, &clock)?;
-        let held_out_all = self.hold_out(&mut tried, &part, &folds, &units, &clock)?;
+        let held_out_all = self.hold_out(&mut tried, &part, &folds, &units, designs.rows() > LEARNING_ROWS, &clock)?;
         let ranking = ranking(&tried, part.standard.weight_sum() * units.len() as f64);
-        let (best, fitted, learned) = self.fit_best(&tried, &ranking, designs, &clock)?;
+        let Best { index: best, fitted, learned, on_all_rows } = self.fit_best(&tried, &ranking, designs, &clock)?;
         let judged_by = if folds.groups.len() == part.rows() {
             "leaving out one row".into()
         } else {
@@ -108,8 +118,11 @@ impl Automatic {
             .map(|(index, tried)| Trial {
                 family: tried.candidate.name.into(),
                 metric: tried.candidate.metric,
-                rmse: tried.mean_square(weight).map(|square| square.sqrt() * units[0]),
-                judged_by: judged_by.clone(),
+                rmse: on_all_rows.get(&index).copied().or(tried.mean_square(weight)).map(|s| s.sqrt() * units[0]),
+                judged_by: match on_all_rows.contains_key(&index) {
+                    true => "leave-one-out, all rows".into(),
+                    false => judged_by.clone(),
+                },
                 evidence: tried.evidence,
                 seconds: tried.seconds,
                 is_chosen: index == best,
@@ -128,6 +141,7 @@ impl Automatic {
             is_linear: false,
             is_weighted: design.weights.is_some(),
             fixed_exponent: is_large.then_some(2.0),
+            only_ridges: false,
         };
         plan::plan(&shape).check(&shape, self.memory.unwrap_or_else(plan::available_memory))
     }
@@ -183,6 +197,7 @@ impl Automatic {
         part: &Designs,
         folds: &Folds,
         units: &[f64],
+        is_part: bool,
         clock: &Clock,
     ) -> Result<bool> {
         let mut order: Vec<usize> = (0..tried.len()).filter(|index| tried[*index].learned.is_some()).collect();
@@ -194,8 +209,10 @@ impl Automatic {
             let is_hopeless = tried[index].evidence > least + HOPELESS && candidate.is_learned;
             // A learned one takes about as long per fold as it took to learn.
             let forecast = tried[index].seconds * folds.groups.len() as f64;
-            if rank > 0 && (is_hopeless || clock.left() < forecast) {
-                is_complete &= is_hopeless;
+            // With many rows all of them will decide; folds of the part only tell how good the first few are.
+            let is_enough = is_part && rank >= 3;
+            if rank > 0 && (is_hopeless || is_enough || clock.left() < forecast) {
+                is_complete &= is_hopeless || is_enough;
                 continue;
             }
             let design = part.of(&candidate);
@@ -225,7 +242,7 @@ impl Automatic {
         ranking: &[usize],
         designs: Designs,
         clock: &Clock,
-    ) -> Result<(usize, Fitted, Learned)> {
+    ) -> Result<Best> {
         let first = *ranking.first().ok_or_else(|| Error::Decomposition("no candidate could be fitted".into()))?;
         self.stage("fitting")?;
         let rows = designs.rows();
@@ -235,35 +252,63 @@ impl Automatic {
             };
             let design = designs.take(candidate).with_map(learned);
             let fitted = self.fit_of(&learned.kernel.spec(), candidate.scale)?.fit_design(design)?;
-            return Ok((first, fitted, learned.clone()));
+            return Ok(Best { index: first, fitted, learned: learned.clone(), on_all_rows: HashMap::new() });
         }
-        let mut best: Option<(f64, usize, Learned, f64)> = None;
-        for index in ranking.iter().copied().take(2) {
-            let Tried { candidate, learned: Some(learned), .. } = &tried[index] else { continue };
-            if best.is_some() && clock.left() < 0.3 * self.budget.as_secs_f64() {
+        // Many rows favour rougher kernels than a part of them does: all candidates compete, coarsely, then the best two.
+        let mut order: Vec<usize> = (0..tried.len()).filter(|index| tried[*index].learned.is_some()).collect();
+        order.sort_by(|a, b| tried[*a].evidence.total_cmp(&tried[*b].evidence));
+        let mut found: Vec<(usize, [f64; 3])> = Vec::new();
+        for index in order {
+            if found.len() > 1 && clock.left() < 0.25 * self.budget.as_secs_f64() {
                 break;
             }
-            let design = designs.of(candidate).with_map(learned);
-            let families = candidate.kernels()?;
-            let polish = Polish { design: &design, families, candidate, learned, offset: self.offset, clock };
-            let numbers = self.remember(&format!("all rows {}", candidate.key()), clock, || {
-                self.stage("fitting on all rows")?;
-                let (stretch, log_lambda, error) = polish.run(learned.gamma / part_weight(rows));
-                Ok(vec![stretch, log_lambda, error])
-            })?;
-            let [stretch, log_lambda, error] = numbers[..] else { continue };
-            if best.as_ref().is_none_or(|(least, ..)| error < *least) {
-                best = Some((error, index, polish.stretched(stretch), libm::exp(log_lambda)));
+            let start = [0.0, libm::log(gamma_of(&tried[index]) / part_weight(rows))];
+            found.extend(self.polish(&tried[index], "all rows", &designs, clock, start, &COARSE)?.map(|at| (index, at)));
+        }
+        let total = designs.standard.weight_sum() * designs.standard.y.cols() as f64;
+        let mut on_all_rows: HashMap<usize, f64> = found.iter().map(|(index, at)| (*index, at[2] / total)).collect();
+        found.sort_by(|a, b| a.1[2].total_cmp(&b.1[2]));
+        found.truncate(2);
+        let mut best: Option<(usize, [f64; 3])> = None;
+        for (index, at) in found {
+            let fine = self.polish(&tried[index], "all rows, finer", &designs, clock, [at[0], at[1]], &FINE)?.unwrap_or(at);
+            on_all_rows.insert(index, fine[2] / total);
+            if best.is_none_or(|(_, least)| fine[2] < least[2]) {
+                best = Some((index, fine));
             }
         }
-        let (_, index, learned, lambda) =
+        let (index, [stretch, log_lambda, _]) =
             best.ok_or_else(|| Error::Decomposition("no candidate could be fitted to all rows".into()))?;
-        let candidate = &tried[index].candidate;
-        let design = designs.take(candidate).with_map(&learned);
+        let (candidate, Some(learned)) = (&tried[index].candidate, &tried[index].learned) else {
+            return Err(Error::Decomposition("no candidate could be fitted to all rows".into()));
+        };
+        let design = designs.take(candidate).with_map(learned);
+        let learned = stretched(learned, candidate, design.points.features(), stretch)?;
         let fit = self.fit_of(&learned.kernel.spec(), candidate.scale)?;
         let is_large = rows > DECOMPOSED_ROWS && design.weights.is_none();
-        let fit = if is_large { fit.exponents(&[2.0]).lambdas(&[lambda]) } else { fit };
-        Ok((index, fit.fit_design(design)?, learned))
+        let fit = if is_large { fit.exponents(&[2.0]).lambdas(&[libm::exp(log_lambda)]) } else { fit };
+        Ok(Best { index, fitted: fit.fit_design(design)?, learned, on_all_rows })
+    }
+
+    /// Stretch, log λ and leave-one-out error of a candidate on all rows.
+    fn polish(
+        &self,
+        tried: &Tried,
+        key: &str,
+        designs: &Designs,
+        clock: &Clock,
+        start: [f64; 2],
+        steps: &Steps,
+    ) -> Result<Option<[f64; 3]>> {
+        let Tried { candidate, learned: Some(learned), .. } = tried else { return Ok(None) };
+        let numbers = self.remember(&format!("{key} {}", candidate.key()), clock, || {
+            self.stage("all rows")?;
+            let design = designs.of(candidate).with_map(learned);
+            let kernel = |stretch: f64| stretched(learned, candidate, design.points.features(), stretch);
+            let polish = Polish { design: &design, kernel: &kernel, offset: self.offset, clock };
+            Ok(polish.run(start, candidate.is_learned, steps).to_vec())
+        })?;
+        Ok(numbers.first_chunk().copied().filter(|at: &[f64; 3]| at[2].is_finite()))
     }
 
     /// The numbers under a key of the journal; what was remembered counts with the seconds it took.
@@ -311,6 +356,10 @@ impl Automatic {
             None => fit,
         })
     }
+}
+
+fn gamma_of(tried: &Tried) -> f64 {
+    tried.learned.as_ref().map_or(1.0, |learned| learned.gamma)
 }
 
 /// The weight of the rows that were learned from.

@@ -1,6 +1,8 @@
 //! A fit, step by step: Gram matrix, decomposition, choice, solution, model.
 
+mod banded;
 mod recorded;
+mod screened;
 
 use std::sync::Arc;
 
@@ -14,9 +16,9 @@ use crate::kernel::special::Equality;
 use crate::kernel::{Points, SharedKernel};
 use crate::linalg::{DecompositionCheck, Matrix};
 use crate::model::{Expansion, Model, Summary};
-use crate::plan::{self, Method, Plan, Shape};
+use crate::plan::{Method, Plan, Shape};
 use crate::select::{Choice, Extras, Judge, Search, Surface};
-use crate::solver::{Solution, cholesky, spectral};
+use crate::solver::{Solution, spectral};
 use crate::space::{self, GramSource};
 use crate::spectrum::{Spectrum, Target};
 
@@ -33,45 +35,29 @@ struct Candidate {
 impl Fit {
     pub(crate) fn fit_design(&self, design: Design) -> Result<Fitted> {
         let points = &design.points;
-        let mut plan =
-            self.check_memory(design.rows(), points.features(), design.y.cols(), design.weights.is_some())?;
+        let shape = self.shape(design.rows(), points.features(), design.y.cols(), design.weights.is_some());
+        let mut plan = self.check_memory(&shape)?;
         self.criterion.check(design.rows())?;
         let kernels: Vec<SharedKernel> =
             self.kernels.iter().map(|kernel| kernel_for(kernel, &design)).collect::<Result<_>>()?;
         if plan.method == Method::Primal && kernels.iter().any(|kernel| kernel.linear_scale().is_none()) {
             // A text column kept as a code turned a linear kernel into a product.
-            let shape = Shape { is_linear: false, ..self.shape_of(&design) };
-            plan = plan::plan(&shape);
-            plan.check(&shape, self.memory.unwrap_or_else(plan::available_memory))?;
+            plan = self.check_memory(&Shape { is_linear: false, ..shape })?;
         }
         let stage = |name: &'static str| match &self.observer {
             Some(observer) if !observer(name) => Err(Error::Interrupted),
             _ => Ok(()),
         };
         if let (Method::Cholesky, Some((_, lambda))) = (plan.method, self.fixed()) {
-            let kernel = kernels[0].clone();
-            let solved = cholesky::solve(&*kernel, points, &design.y, lambda, self.offset, self.diagnostics, &stage)?;
-            let residuals = match solved.residuals {
-                Some(all) => all.into_iter().map(|e| Some(LeaveOneOut::new(e, None))).collect(),
-                None => vec![None; design.y.cols()],
-            };
-            let penalties = vec![(2.0, lambda); design.y.cols()];
-            let found = Found { penalties, solutions: solved.solutions, residuals, spectrum: None, tried: Vec::new() };
+            let found = self.factorise(&*kernels[0], &design, &vec![lambda; design.y.cols()], &stage)?;
+            return self.assemble(design, kernels[0].clone(), plan, found);
+        }
+        if plan.method == Method::Band {
+            let (kernel, found) = self.choose_banded(&kernels, &design, &stage)?;
             return self.assemble(design, kernel, plan, found);
         }
         let (kernel, found) = self.choose(&kernels, &design, plan.method, &stage)?;
         self.assemble(design, kernel, plan, found)
-    }
-
-    fn shape_of(&self, design: &Design) -> Shape {
-        Shape {
-            rows: design.rows(),
-            features: design.points.features(),
-            targets: design.y.cols(),
-            is_linear: self.kernels.iter().all(|kernel| kernel.linear_scale().is_some()),
-            is_weighted: design.weights.is_some(),
-            fixed_exponent: self.fixed().map(|(exponent, _)| exponent),
-        }
     }
 
     /// Tries every kernel, keeps the best, and solves on its decomposition.
@@ -113,35 +99,41 @@ impl Fit {
             let new_rows = unlabelled.as_ref().map(|new| project(&spectrum, &**kernel, design, new));
             Ok((spectrum, Extras { folds: folds.clone(), unlabelled: new_rows }))
         };
+        let screened = self.screen(kernels, design, folds.as_ref(), stage)?;
         let mut best: Option<(usize, f64, Option<Candidate>)> = None;
         let mut tried: Vec<Tried> = Vec::new();
         for (index, kernel) in kernels.iter().enumerate() {
-            let key = format!("kernel {index} {}", kernel.spec());
-            let known = self.journal.as_ref().and_then(|journal| journal.recall(&key));
-            let recalled = known.and_then(|numbers| recorded::read(&numbers));
-            let (surfaces, score, candidate) = match recalled {
-                Some((surfaces, score)) => (surfaces, score, None),
+            let (one, candidate) = match screened[index].clone().filter(|_| !self.is_near_best(&screened, index, design.rows())) {
+                Some(known) => (known, None),
                 None => {
-                    let (spectrum, extras) = decompose(kernel)?;
-                    stage("choosing")?;
-                    let candidate = self.judge(kernel.clone(), spectrum, design, &extras)?;
-                    if let Some(journal) = &self.journal {
-                        journal.record(&key, &recorded::write(&candidate.surfaces, candidate.score));
-                    }
-                    (candidate.surfaces.clone(), candidate.score, Some(candidate))
+                    let key = format!("kernel {index} {}", kernel.spec());
+                    let known = self.journal.as_ref().and_then(|journal| journal.recall(&key));
+                    let (surfaces, score, candidate) = match known.and_then(|numbers| recorded::read(&numbers)) {
+                        Some((surfaces, score)) => (surfaces, score, None),
+                        None => {
+                            let (spectrum, extras) = decompose(kernel)?;
+                            stage("choosing")?;
+                            let candidate = self.judge(kernel.clone(), spectrum, design, &extras)?;
+                            if let Some(journal) = &self.journal {
+                                journal.record(&key, &recorded::write(&candidate.surfaces, candidate.score));
+                            }
+                            (candidate.surfaces.clone(), candidate.score, Some(candidate))
+                        }
+                    };
+                    (Tried { kernel: kernel.clone(), surfaces, score, low_rank: None, is_chosen: false }, candidate)
                 }
             };
-            tried.push(Tried { kernel: kernel.clone(), surfaces, score, is_chosen: false });
             // Equal to nine digits is not better.
             let margin = |score: f64| score - score.abs() * 1e-9;
-            if best.as_ref().is_none_or(|(_, known, _)| score < margin(*known)) {
-                best = Some((index, score, candidate));
+            if best.as_ref().is_none_or(|(_, known, _)| one.score < margin(*known)) {
+                best = Some((index, one.score, candidate));
             }
+            tried.push(one);
         }
         let (index, _, candidate) = best.ok_or_else(|| Error::Empty("there is no kernel to choose from".into()))?;
         let candidate = match candidate {
             Some(candidate) => candidate,
-            // Its surface was remembered; the decomposition is made again.
+            // Its surface came from a factor or from the journal; the model needs the decomposition.
             None => {
                 let (spectrum, extras) = decompose(&kernels[index])?;
                 self.judge(kernels[index].clone(), spectrum, design, &extras)?
@@ -315,6 +307,18 @@ struct Found {
     residuals: Vec<Option<LeaveOneOut>>,
     spectrum: Option<Spectrum>,
     tried: Vec<Tried>,
+}
+
+/// The kernel with the least score; equal to nine digits is not better.
+fn best_of(tried: &[Tried]) -> Option<usize> {
+    let margin = |score: f64| score - score.abs() * 1e-9;
+    let mut best: Option<usize> = None;
+    for (index, candidate) in tried.iter().enumerate() {
+        if best.is_none_or(|best| candidate.score < margin(tried[best].score)) {
+            best = Some(index);
+        }
+    }
+    best
 }
 
 /// The kernel with its numbers; text kept as codes is compared by `equality`.

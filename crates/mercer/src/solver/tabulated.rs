@@ -49,6 +49,26 @@ impl Tabulated {
     }
 }
 
+/// A cubic through (0, v₀), …, (3, v₃), in Newton's form.
+struct Cubic {
+    differences: [f64; 4],
+}
+
+impl Cubic {
+    fn through(v: &[f64]) -> Self {
+        let second = [v[1] - v[0], v[2] - v[1], v[3] - v[2]];
+        let third = [second[1] - second[0], second[2] - second[1]];
+        Cubic { differences: [v[0], second[0], third[0] / 2.0, (third[1] - third[0]) / 6.0] }
+    }
+
+    /// Value and slope.
+    fn at(&self, s: f64) -> (f64, f64) {
+        let [a, b, c, d] = self.differences;
+        let (t, u) = (s - 1.0, s - 2.0);
+        (a + s * (b + t * (c + u * d)), b + c * (s + t) + d * (s * t + s * u + t * u))
+    }
+}
+
 struct Search<'a> {
     table: &'a Tabulated,
     grid: &'a Grid,
@@ -96,27 +116,35 @@ impl Search<'_> {
         level + self.table.log_weight_left - self.half * self.table.log_norm[self.table.first]
     }
 
-    /// The root in a cell at whose ends ψ lies on both sides of the level.
+    /// The root in a cell at whose ends ψ lies on both sides of the level: that of the cubic through four points, then
+    /// one or two steps with the full stencil.
     fn inside(&self, cell: usize, level: f64) -> f64 {
-        let (mut low, mut high) = (self.grid.log_gamma(cell), self.grid.log_gamma(cell + 1));
+        let first = cell.saturating_sub(1).max(self.table.first).min(self.grid.points - 4);
+        let cubic = Cubic::through(&self.psi[first..first + 4]);
+        let (low, high) = ((cell - first) as f64, (cell - first + 1) as f64);
         let (left, right) = (self.psi[cell], self.psi[cell + 1]);
-        let slope = (right - left) / self.grid.step;
-        let mut x = low + (level - left) / slope;
-        let mut before: Option<(f64, f64)> = None;
-        for _ in 0..12 {
+        let mut s = low + (level - left) / (right - left);
+        for _ in 0..4 {
+            let (value, slope) = cubic.at(s);
+            let next = (s - (value - level) / slope).clamp(low, high);
+            let has_settled = (next - s).abs() < 1e-7;
+            s = next;
+            if has_settled {
+                break;
+            }
+        }
+        let mut x = self.grid.log_gamma(first) + self.grid.step * s;
+        let (_, slope) = cubic.at(s);
+        let slope = slope / self.grid.step;
+        for _ in 0..4 {
             let log_norm = self.grid.stencil(x, self.table.first).of(&self.table.log_norm);
             let h = x - self.table.log_weight_left + self.half * log_norm - level;
-            if h > 0.0 { high = x } else { low = x }
-            // The chord of the last two points: its slope is good to the curve's bend across a tiny step.
-            let local = before.map_or(slope, |(at, value)| (h - value) / (x - at));
-            before = Some((x, h));
-            let step = h / if local > 0.0 { local } else { slope };
-            let next = x - step;
-            let next = if next > low && next < high { next } else { 0.5 * (low + high) };
-            if (next - x).abs() < 1e-11 {
-                return next;
+            let step = h / slope;
+            x = (x - step).clamp(self.grid.log_gamma(cell), self.grid.log_gamma(cell + 1));
+            // The cubic's slope is good to 1e-3, so the next step would be that much shorter.
+            if step.abs() < 1e-8 || !step.is_finite() {
+                break;
             }
-            x = next;
         }
         x
     }
@@ -135,8 +163,14 @@ impl Search<'_> {
         for (l, level) in levels.iter().enumerate().take_while(|(_, level)| **level <= self.psi[first]) {
             consider(l, self.below(*level));
         }
+        let (Some(lowest_level), Some(highest_level)) = (levels.first().copied(), levels.last().copied()) else {
+            return Vec::new();
+        };
         for cell in first..self.grid.points - 1 {
             let (left, right) = (self.psi[cell], self.psi[cell + 1]);
+            if right <= left || right < lowest_level || left > highest_level {
+                continue;
+            }
             let lowest = levels.partition_point(|level| *level <= left);
             for (l, level) in levels.iter().enumerate().skip(lowest).take_while(|(_, level)| **level <= right) {
                 consider(l, self.inside(cell, *level));

@@ -1,0 +1,235 @@
+//! `mercer compare`: methods side by side, every choice made again inside every fold.
+
+pub mod methods;
+mod score;
+
+use std::io::Write;
+use std::time::Instant;
+
+use mercer::assess::outer_folds;
+use mercer::criterion::{FoldRule, Folds};
+use mercer::data::{Column, Frame, Roles};
+use serde_json::{Value, json};
+
+use crate::args::{Common, CompareOptions, Style};
+use crate::chart::bars::bars;
+use crate::files;
+use crate::grid::{Cell, Grid};
+use crate::outcome::Done;
+use crate::progress::Progress;
+use crate::report::{integer, short};
+use crate::svg::dots::{self, Dot};
+use methods::{Method, Task};
+use score::{FoldError, Score, ranks};
+
+/// A method and how it did; or why it could not.
+struct Entry {
+    method: &'static Method,
+    result: Result<Score, String>,
+}
+
+pub fn run(options: &CompareOptions, common: &Common) -> anyhow::Result<Done> {
+    for path in [&options.svg, &options.output].into_iter().flatten() {
+        files::check_folder(path)?;
+    }
+    let frame = mercer_io::read(&options.table, &options.reading.to_read_options())?.frame;
+    let roles = options.columns.to_roles_of_one_target(&frame)?;
+    let rule = FoldRule { folds: options.folds, repeats: options.repeats, in_order: false };
+    let folds = outer_folds(&frame, &roles, &rule, common.seed)?;
+    let progress = Progress::start(common.quiet);
+    let chosen: Vec<&'static Method> =
+        if options.methods.is_empty() { methods::all().collect() } else { options.methods.clone() };
+    let mut entries = Vec::new();
+    for method in chosen {
+        let result = try_method(method, options, common, &frame, &roles, &folds, &progress);
+        if let (Err(reason), true) = (&result, common.verbose) {
+            say!("{}: {reason}", method.name);
+        }
+        entries.push(Entry { method, result });
+    }
+    drop(progress);
+    if let [Entry { result: Err(reason), .. }, rest @ ..] = &entries[..]
+        && rest.iter().all(|entry| entry.result.is_err())
+    {
+        anyhow::bail!("{reason}");
+    }
+    rank_and_sort(&mut entries);
+
+    if let Some(path) = &options.svg {
+        files::save(path, svg(&entries, &roles, &folds).as_bytes())?;
+    }
+    if let Some(path) = &options.output {
+        mercer_io::write_frame(path, &to_frame(&entries)?)?;
+    }
+    let text = match (options.json, options.format) {
+        (true, _) => format!("{}\n", to_json(&entries, &roles, &folds, common)),
+        (false, Style::Text) => page(&entries, &frame, &roles, &folds),
+        (false, style) => grid(&entries, style).render(style),
+    };
+    let to_stderr = [&options.output, &options.svg].into_iter().flatten().any(|path| path == "-");
+    if !common.quiet || options.json {
+        if to_stderr { say!("{}", text.trim_end()) } else { write!(std::io::stdout(), "{text}")? }
+    }
+    Ok(Done::Certified)
+}
+
+/// One method on all folds.
+fn try_method(
+    method: &'static Method,
+    options: &CompareOptions,
+    common: &Common,
+    frame: &Frame,
+    roles: &Roles,
+    folds: &Folds,
+    progress: &Progress,
+) -> Result<Score, String> {
+    let mut errors = Vec::new();
+    let count = folds.groups.len();
+    for (index, fold) in folds.groups.iter().enumerate() {
+        let stage = format!("{}, fold {} of {count}", method.name, index + 1);
+        if common.verbose {
+            say!("{stage}");
+        }
+        let mut is_held_out = vec![false; frame.rows()];
+        fold.iter().for_each(|row| is_held_out[*row] = true);
+        let kept: Vec<usize> = (0..frame.rows()).filter(|row| !is_held_out[*row]).collect();
+        let training = frame.select_rows(&kept);
+        let observer = progress.observer_of(stage);
+        let task = Task {
+            training: &training,
+            roles,
+            rows: &options.rows,
+            seed: common.seed,
+            budget: options.budget,
+            observer,
+        };
+        let started = Instant::now();
+        let learned = method.learn(&task).map_err(|error| error.to_string())?;
+        let seconds = started.elapsed().as_secs_f64();
+        let predicted = learned.predict(&frame.select_rows(fold)).map_err(|error| error.to_string())?;
+        let error = FoldError::of(frame, roles, fold, &predicted, seconds);
+        errors.push(error.ok_or_else(|| format!("fold {} has no row that could be predicted", index + 1))?);
+    }
+    Ok(Score::new(errors))
+}
+
+/// Ranks within each fold, among the methods that have a result; the least error first.
+fn rank_and_sort(entries: &mut [Entry]) {
+    let mut scores: Vec<&mut Score> = entries.iter_mut().filter_map(|entry| entry.result.as_mut().ok()).collect();
+    let folds = scores.first().map_or(0, |score| score.folds.len());
+    for fold in 0..folds {
+        let errors: Vec<f64> = scores.iter().map(|score| score.folds[fold].rmse).collect();
+        for (score, rank) in scores.iter_mut().zip(ranks(&errors)) {
+            score.rank += rank / folds as f64;
+        }
+    }
+    let key = |entry: &Entry| entry.result.as_ref().map_or(f64::INFINITY, Score::mean);
+    entries.sort_by(|a, b| key(a).total_cmp(&key(b)));
+}
+
+/// Mean and deviation share a column where people read it.
+fn grid(entries: &[Entry], style: Style) -> Grid {
+    let errors: &[&str] = if style == Style::Csv { &["RMSE", "sd"] } else { &["RMSE ± sd"] };
+    let columns = [&["method"], errors, &["R²", "mean rank", "seconds per fit"]].concat();
+    let mut grid = Grid::new(columns.iter().map(|name| (*name).to_owned()).collect());
+    for entry in entries {
+        let mut cells = vec![Cell::Text(entry.method.name.into())];
+        match &entry.result {
+            Ok(score) => {
+                let (mean, deviation) = (score.mean(), score.deviation());
+                match style {
+                    Style::Csv => cells.extend([Cell::Number(mean), Cell::Number(deviation)]),
+                    _ => cells.push(Cell::Spread(mean, deviation)),
+                }
+                cells.push(score.r2().map_or(Cell::Nothing, Cell::Number));
+                cells.push(Cell::Number(score.rank));
+                // To the millisecond: the rest is chance.
+                cells.push(Cell::Number((1000.0 * score.seconds()).round() / 1000.0));
+            }
+            Err(_) => cells.resize(columns.len(), Cell::Nothing),
+        }
+        grid.row(cells);
+    }
+    grid
+}
+
+fn page(entries: &[Entry], frame: &Frame, roles: &Roles, folds: &Folds) -> String {
+    let target = roles.targets.first().map_or("", String::as_str);
+    let mut text = format!("  {} rows, target {target}, {}\n\n", integer(frame.rows()), in_words(folds));
+    text.push_str(&grid(entries, Style::Text).render(Style::Text));
+    for entry in entries {
+        if let Err(reason) = &entry.result {
+            text.push_str(&format!("  {} could not be fitted: {reason}\n", entry.method.name));
+        }
+    }
+    let lengths: Vec<(String, f64, String)> = entries
+        .iter()
+        .filter_map(|entry| {
+            let mean = entry.result.as_ref().ok()?.mean();
+            Some((entry.method.name.to_owned(), mean, short(mean)))
+        })
+        .collect();
+    text.push_str("\n  RMSE on rows that were held out, all choices made without them\n");
+    text.push_str(&bars(&lengths, 48));
+    text
+}
+
+fn in_words(folds: &Folds) -> String {
+    match folds.repeats {
+        0 | 1 => format!("{} folds, the same for all methods", folds.groups.len()),
+        n => format!("{} folds, drawn {n} times, the same for all methods", folds.groups.len() / n),
+    }
+}
+
+fn svg(entries: &[Entry], roles: &Roles, folds: &Folds) -> String {
+    let dots: Vec<Dot> = entries
+        .iter()
+        .filter_map(|entry| {
+            let score = entry.result.as_ref().ok()?;
+            Some(Dot { name: entry.method.name.into(), mean: score.mean(), deviation: score.deviation() })
+        })
+        .collect();
+    let target = roles.targets.first().map_or("", String::as_str);
+    dots::draw(&dots, &format!("{target}: {}", in_words(folds)), "RMSE on held-out rows: mean ± standard deviation")
+}
+
+fn to_frame(entries: &[Entry]) -> mercer::Result<Frame> {
+    let number = |value: &dyn Fn(&Score) -> Option<f64>| {
+        let cell = |entry: &Entry| entry.result.as_ref().ok().and_then(value).unwrap_or(f64::NAN);
+        Column::Number(entries.iter().map(cell).collect())
+    };
+    let mut frame = Frame::new(entries.len());
+    frame.push("method", Column::Text(entries.iter().map(|entry| Some(entry.method.name.to_owned())).collect()))?;
+    frame.push("rmse", number(&|score| Some(score.mean())))?;
+    frame.push("standard_deviation", number(&|score| Some(score.deviation())))?;
+    frame.push("r2", number(&Score::r2))?;
+    frame.push("mean_rank", number(&|score| Some(score.rank)))?;
+    frame.push("seconds", number(&|score| Some(score.seconds())))?;
+    Ok(frame)
+}
+
+fn to_json(entries: &[Entry], roles: &Roles, folds: &Folds, common: &Common) -> Value {
+    let methods: Vec<Value> = entries
+        .iter()
+        .map(|entry| match &entry.result {
+            Ok(score) => json!({
+                "method": entry.method.name,
+                "about": entry.method.about,
+                "rmse": score.folds.iter().map(|fold| fold.rmse).collect::<Vec<f64>>(),
+                "mean": score.mean(),
+                "standard_deviation": score.deviation(),
+                "r2": score.r2(),
+                "mean_rank": score.rank,
+                "seconds": score.seconds(),
+            }),
+            Err(reason) => json!({ "method": entry.method.name, "about": entry.method.about, "error": reason }),
+        })
+        .collect();
+    json!({
+        "target": roles.targets.first(),
+        "folds": folds.groups.len() / folds.repeats.max(1),
+        "repeats": folds.repeats,
+        "seed": common.seed,
+        "methods": methods,
+    })
+}

@@ -1,0 +1,145 @@
+//! Drawings as SVG: plain shapes and text, no script, nothing loaded from elsewhere, readable on light and dark.
+
+pub mod curves;
+pub mod dots;
+
+use std::fmt::Write;
+
+/// Colours that stand out from white and from black.
+const COLOURS: [&str; 8] = ["#8a8a8a", "#3f87cf", "#d9822b", "#2a9d6f", "#c7508a", "#8a6fd1", "#a8832c", "#3fa3a3"];
+
+const STYLE: &str = "svg{color:#222;background:#fff;font:13px sans-serif}\
+    @media(prefers-color-scheme:dark){svg{color:#ddd;background:#181818}}\
+    text{fill:currentColor}.axis{stroke:currentColor;fill:none}.tick{stroke:currentColor;opacity:.15}";
+
+pub fn colour(index: usize) -> &'static str {
+    COLOURS[index % COLOURS.len()]
+}
+
+/// Where a text is held.
+#[derive(Clone, Copy)]
+pub enum Anchor {
+    Start,
+    Middle,
+    End,
+}
+
+pub struct Canvas {
+    width: f64,
+    height: f64,
+    body: String,
+}
+
+impl Canvas {
+    pub fn new(width: f64, height: f64) -> Self {
+        Canvas { width, height, body: String::new() }
+    }
+
+    pub fn line(&mut self, class: &str, from: (f64, f64), to: (f64, f64)) {
+        let _ = writeln!(
+            self.body,
+            r#"<line class="{class}" x1="{:.1}" y1="{:.1}" x2="{:.1}" y2="{:.1}"/>"#,
+            from.0, from.1, to.0, to.1
+        );
+    }
+
+    /// A straight line in a colour; broken into dashes if `is_dashed`.
+    pub fn stroke(&mut self, colour: &str, from: (f64, f64), to: (f64, f64), is_dashed: bool) {
+        let dashes = if is_dashed { r#" stroke-dasharray="4 3""# } else { "" };
+        let _ = writeln!(
+            self.body,
+            r#"<line stroke="{colour}" stroke-width="2"{dashes} x1="{:.1}" y1="{:.1}" x2="{:.1}" y2="{:.1}"/>"#,
+            from.0, from.1, to.0, to.1
+        );
+    }
+
+    pub fn polyline(&mut self, colour: &str, points: &[(f64, f64)]) {
+        let list: Vec<String> = points.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
+        let _ = writeln!(
+            self.body,
+            r#"<polyline fill="none" stroke="{colour}" stroke-width="2" points="{}"/>"#,
+            list.join(" ")
+        );
+    }
+
+    pub fn dot(&mut self, colour: &str, at: (f64, f64)) {
+        let _ = writeln!(self.body, r#"<circle fill="{colour}" r="4.5" cx="{:.1}" cy="{:.1}"/>"#, at.0, at.1);
+    }
+
+    pub fn text(&mut self, at: (f64, f64), anchor: Anchor, text: &str) {
+        let anchor = match anchor {
+            Anchor::Start => "start",
+            Anchor::Middle => "middle",
+            Anchor::End => "end",
+        };
+        let _ = writeln!(
+            self.body,
+            r#"<text text-anchor="{anchor}" x="{:.1}" y="{:.1}">{}</text>"#,
+            at.0,
+            at.1,
+            escaped(text)
+        );
+    }
+
+    pub fn finish(self, title: &str) -> String {
+        let (width, height) = (self.width, self.height);
+        format!(
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
+             <svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" \
+             height=\"{height}\" role=\"img\">\n<title>{}</title>\n<style>{STYLE}</style>\n{}</svg>\n",
+            escaped(title),
+            self.body
+        )
+    }
+}
+
+/// Text as XML takes it; characters that XML does not know at all are left out.
+fn escaped(text: &str) -> String {
+    let mut out = String::new();
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&apos;"),
+            c if (c < ' ' && c != '\t') || matches!(c, '\u{fffe}' | '\u{ffff}') => {}
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// Round numbers that divide a range into about five parts.
+pub fn round_ticks(low: f64, high: f64) -> Vec<f64> {
+    let raw = (high - low) / 5.0;
+    if !(raw > 0.0 && raw.is_finite()) {
+        return Vec::new();
+    }
+    let power = 10_f64.powf(raw.log10().floor());
+    let step = [1.0, 2.0, 5.0, 10.0].map(|m| m * power).into_iter().find(|step| *step >= raw).unwrap_or(raw);
+    let first = (low / step - 1e-9).ceil() as i64;
+    let last = (high / step + 1e-9).floor() as i64;
+    (first..=last).take(20).map(|i| i as f64 * step).collect()
+}
+
+/// Powers of ten in a range, at most about ten of them.
+pub fn powers_of_ten(low: f64, high: f64) -> Vec<i32> {
+    let (first, last) = ((low.log10() - 1e-9).ceil() as i32, (high.log10() + 1e-9).floor() as i32);
+    let step = ((last - first) / 10 + 1).max(1);
+    (first..=last).filter(|power| power.rem_euclid(step) == 0).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_escaped_and_ticks_are_round() {
+        assert_eq!(escaped("a<b & \"c\"\u{1}"), "a&lt;b &amp; &quot;c&quot;");
+        assert_eq!(round_ticks(0.0, 10.0), vec![0.0, 2.0, 4.0, 6.0, 8.0, 10.0]);
+        assert_eq!(powers_of_ten(1e-3, 1e2), vec![-3, -2, -1, 0, 1, 2]);
+        assert!(powers_of_ten(1e-30, 1e30).len() <= 12);
+        assert!(round_ticks(1.0, 1.0).is_empty());
+    }
+}

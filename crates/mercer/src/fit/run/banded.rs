@@ -1,0 +1,133 @@
+//! λ chosen at exponent 2 on band forms, then one Cholesky factor at the chosen λ.
+
+use super::recorded;
+use super::{Found, Tried};
+use crate::criterion::LeaveOneOut;
+use crate::data::Design;
+use crate::error::{Error, Result};
+use crate::fit::Fit;
+use crate::kernel::{Kernel, SharedKernel};
+use crate::linalg::Matrix;
+use crate::select::{BandJudge, Search, Surface};
+use crate::solver::cholesky;
+use crate::space::GramSource;
+use crate::spectrum::Banded;
+
+impl Fit {
+    /// Tries every kernel and solves with the best.
+    pub(super) fn choose_banded(
+        &self,
+        kernels: &[SharedKernel],
+        design: &Design,
+        stage: &dyn Fn(&'static str) -> Result<()>,
+    ) -> Result<(SharedKernel, Found)> {
+        let mut source = GramSource::new(&design.points);
+        let screened = self.screen(kernels, design, None, stage)?;
+        let mut tried: Vec<Tried> = Vec::new();
+        for (index, kernel) in kernels.iter().enumerate() {
+            if let Some(known) = screened[index].clone().filter(|_| !self.is_near_best(&screened, index, design.rows())) {
+                tried.push(known);
+                continue;
+            }
+            let key = format!("kernel {index} {}", kernel.spec());
+            let known = self.journal.as_ref().and_then(|journal| journal.recall(&key));
+            let (surfaces, score) = match known.and_then(|numbers| recorded::read(&numbers)) {
+                Some(recalled) => recalled,
+                None => {
+                    stage("Gram matrix")?;
+                    let gram = source.lower(&**kernel, kernels.len() > 1);
+                    stage("reducing to a band")?;
+                    let banded = Banded::new(gram, &design.y, self.offset)?;
+                    stage("choosing")?;
+                    let (surfaces, score) = self.surfaces_on(&banded)?;
+                    if let Some(journal) = &self.journal {
+                        journal.record(&key, &recorded::write(&surfaces, score));
+                    }
+                    (surfaces, score)
+                }
+            };
+            tried.push(Tried { kernel: kernel.clone(), surfaces, score, low_rank: None, is_chosen: false });
+        }
+        drop(source);
+        let best = super::best_of(&tried).ok_or_else(|| Error::Empty("there is no kernel to choose from".into()))?;
+        tried[best].is_chosen = true;
+        // A constant target has no surface; every λ gives the same model.
+        let mut lambdas = vec![self.lambdas.as_ref().map_or(1.0, |lambdas| lambdas[lambdas.len() - 1]); design.y.cols()];
+        let varying = (0..design.y.cols()).filter(|t| varies(design.y.col(*t), self.offset));
+        for (t, surface) in varying.zip(&tried[best].surfaces) {
+            lambdas[t] = surface.best.lambda;
+        }
+        let found = self.factorise(&*kernels[best], design, &lambdas, stage)?;
+        Ok((kernels[best].clone(), Found { tried, ..found }))
+    }
+
+    fn surfaces_on(&self, banded: &Banded) -> Result<(Vec<Surface>, f64)> {
+        let search = Search {
+            exponents: self.exponents.clone(),
+            lambdas: self.lambdas.clone(),
+            refine: self.refine,
+            preferred: self.preferred,
+            one_standard_error: self.one_standard_error,
+        };
+        let mut surfaces = Vec::new();
+        let mut total = 0.0;
+        for target in 0..banded.targets() {
+            if banded.zero_mse(target) == 0.0 {
+                continue;
+            }
+            let judge = BandJudge { banded, target, criterion: &self.criterion };
+            let surface = search.run(&judge).ok_or_else(|| {
+                Error::Decomposition("the criterion is infinite at every λ; a larger λ is needed".into())
+            })?;
+            let unit = if banded.targets() > 1 && self.criterion.is_squared_error() {
+                libm::ldexp(banded.zero_mse(target), 2 * banded.power(target))
+            } else {
+                1.0
+            };
+            total += surface.best.score.value / unit;
+            surfaces.push(surface);
+        }
+        Ok((surfaces, total))
+    }
+
+    /// Solutions at given λ, one per target; targets with equal λ share a factor.
+    pub(super) fn factorise(
+        &self,
+        kernel: &dyn Kernel,
+        design: &Design,
+        lambdas: &[f64],
+        stage: &dyn Fn(&'static str) -> Result<()>,
+    ) -> Result<Found> {
+        let mut found = Found::default();
+        let mut start = 0;
+        while start < lambdas.len() {
+            let same = lambdas[start..].iter().take_while(|lambda| **lambda == lambdas[start]).count();
+            let columns: Vec<f64> = (start..start + same).flat_map(|t| design.y.col(t).to_vec()).collect();
+            let y = Matrix::from_columns(design.rows(), same, columns)?;
+            let lambda = lambdas[start];
+            let solved =
+                cholesky::solve(kernel, &design.points, &y, lambda, self.offset, self.diagnostics, stage)?;
+            found.solutions.extend(solved.solutions);
+            found.penalties.extend(vec![(2.0, lambda); same]);
+            found.residuals.extend(match solved.residuals {
+                Some(all) => all.into_iter().map(|e| Some(LeaveOneOut::new(e, None))).collect(),
+                None => vec![None; same],
+            });
+            start += same;
+        }
+        if found.solutions.len() != design.y.cols() {
+            return Err(Error::Decomposition("the solution is not finite".into()));
+        }
+        Ok(found)
+    }
+}
+
+/// Whether anything is left of a target, beside its mean if there is an offset; as `Banded` sees it.
+fn varies(y: &[f64], offset: bool) -> bool {
+    if !offset {
+        return y.iter().any(|v| *v != 0.0);
+    }
+    let largest = y.iter().fold(0.0, |max: f64, v| max.max(v.abs()));
+    let mean = crate::linalg::double::sum(y.iter().copied()).value() / y.len() as f64;
+    y.iter().any(|v| (v - mean).abs() > 16.0 * f64::EPSILON * largest)
+}

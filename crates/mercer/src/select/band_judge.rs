@@ -1,0 +1,81 @@
+//! The criterion at exponent 2 from a band form.
+
+use super::Scorer;
+use super::judge::{HIGHEST, LOWEST, Score};
+use crate::criterion::Criterion;
+use crate::criterion::formula::{Facts, Formula};
+use crate::spectrum::Banded;
+
+/// Points of the grid over the whole useful range; a finer one follows around the best.
+const GRID: usize = 40;
+
+/// One target of a band form and one criterion.
+pub(crate) struct BandJudge<'a> {
+    pub banded: &'a Banded,
+    pub target: usize,
+    pub criterion: &'a Criterion,
+}
+
+/// Whether a criterion can be read off a band form.
+pub(crate) fn suits(criterion: &Criterion) -> bool {
+    match criterion {
+        Criterion::LeaveOneOut => true,
+        Criterion::Formula(formula) => !matches!(formula, Formula::Dee | Formula::Mallows),
+        Criterion::KFold(_) | Criterion::Metric(_) => false,
+    }
+}
+
+impl BandJudge<'_> {
+    fn score(&self, log_lambda: f64) -> Score {
+        let excluded = Score { value: f64::INFINITY, standard_error: None };
+        let n = self.banded.rows() as f64;
+        let lambda = libm::exp(log_lambda);
+        let unit = libm::ldexp(1.0, 2 * self.banded.power(self.target));
+        match self.criterion {
+            Criterion::LeaveOneOut => {
+                // A refit without a row has n − 1 of them.
+                let Some(fit) = self.banded.at((n - 1.0) * lambda, true) else { return excluded };
+                let Some(residuals) = &fit.residuals else { return excluded };
+                let squares = residuals.col(self.target).iter().map(|e| e * e);
+                let (sum, square) = squares.fold((0.0, 0.0), |(sum, square), e| (sum + e, square + e * e));
+                let mean = sum / n;
+                let error = ((square / n - mean * mean).max(0.0) / (n - 1.0)).sqrt();
+                Score { value: mean * unit, standard_error: Some(error * unit) }
+            }
+            Criterion::Formula(formula) => {
+                let gamma = n * lambda;
+                let Some(fit) = self.banded.at(gamma, false) else { return excluded };
+                let facts = Facts {
+                    rows: n,
+                    train_mse: fit.squares[self.target] / n * unit,
+                    dof: n - gamma * fit.trace,
+                    noise: 0.0,
+                    quadratic: fit.quadratics[self.target] * unit,
+                    log_det: fit.log_det,
+                    log_det_reduced: fit.log_det_reduced,
+                    offset: self.banded.has_offset(),
+                    spread_new: 0.0,
+                    left_train: 0.0,
+                };
+                Score { value: formula.value(&facts), standard_error: None }
+            }
+            _ => excluded,
+        }
+    }
+}
+
+impl Scorer for BandJudge<'_> {
+    fn scores(&self, _: f64, log_lambdas: &[f64]) -> Vec<Score> {
+        log_lambdas.iter().map(|log_lambda| self.score(*log_lambda)).collect()
+    }
+
+    fn useful_lambdas(&self, _: f64) -> Vec<f64> {
+        let unit = libm::log(self.banded.size() / self.banded.rows() as f64);
+        (0..GRID).map(|i| unit + LOWEST + (HIGHEST - LOWEST) * i as f64 / (GRID - 1) as f64).collect()
+    }
+
+    /// There is one exponent.
+    fn same_ridge(&self, _: f64, lambda: f64, _: f64) -> f64 {
+        libm::log(lambda)
+    }
+}
