@@ -42,6 +42,7 @@ const EXIT_CODES: &str =
 
 /// Options of every command.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Every command")]
 pub struct Common {
     /// Threads to use (default: all cores); the results are the same bits for any number
     #[arg(long, global = true, value_parser = thread_count, value_name = "N")]
@@ -57,19 +58,14 @@ pub struct Common {
     pub verbose: bool,
 }
 
+// Commands with options of their own are explained there: a comment here would hide the examples.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Fit a model to a table
     Fit(Box<FitOptions>),
-    /// Predict with a saved model: adds a column `prediction` to a table
     Predict(PredictOptions),
-    /// Show error, criteria and degrees of freedom along λ
     Path(Box<PathOptions>),
-    /// Compare methods on the same folds
     Compare(Box<CompareOptions>),
-    /// Show what a model file holds
     Inspect(InspectOptions),
-    /// Generate a data set from a formula
     Generate(GenerateOptions),
     /// Generate data, fit, predict and draw: everything in a few seconds
     Demo,
@@ -89,8 +85,15 @@ pub enum Command {
     },
 }
 
-/// Predict with a saved model.
+/// Predict with a saved model: adds a column `prediction` to a table
+///
+/// Examples:
+///
+///   mercer predict m.mercer new.csv > predicted.csv
+///   mercer predict m.mercer new.parquet --output predicted.parquet
+///   mercer predict m.mercer new.csv --json
 #[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
 pub struct PredictOptions {
     /// The model file
     pub model: String,
@@ -109,8 +112,13 @@ pub struct PredictOptions {
     pub reading: TableOptions,
 }
 
-/// Show what a model file holds.
+/// Show what a model file holds
+///
+/// Example:
+///
+///   mercer inspect m.mercer
 #[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
 pub struct InspectOptions {
     /// The model file
     pub model: String,
@@ -119,8 +127,14 @@ pub struct InspectOptions {
     pub json: bool,
 }
 
-/// Generate a data set from a formula.
+/// Generate a data set from a formula
+///
+/// Examples:
+///
+///   mercer generate friedman1 --rows 500 --noise 1 --output t.csv
+///   mercer generate sinc --seed 7 | mercer fit - --target y
 #[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
 pub struct GenerateOptions {
     /// friedman1, friedman2, friedman3, sinc or quadratic
     #[arg(value_parser = generator)]

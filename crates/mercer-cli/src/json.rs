@@ -37,6 +37,8 @@ fn tried(tried: &Tried) -> Value {
         "exponent": best.map(|best| best.exponent),
         "lambda": best.map(|best| best.lambda),
         "is_chosen": tried.is_chosen,
+        // The factor on which the surfaces were computed; null: on all of the matrix.
+        "low_rank": tried.low_rank.map(|(rank, left)| json!({ "rank": rank, "left": left })),
         "surfaces": tried.surfaces.iter().map(surface).collect::<Vec<Value>>(),
     })
 }

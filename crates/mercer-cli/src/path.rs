@@ -38,6 +38,7 @@ pub fn run(options: &PathOptions, common: &Common) -> anyhow::Result<Done> {
     let progress = Progress::start(common.quiet);
     let fitted = named(options.kernel.0.clone(), options.scale, &options.rows)
         .exponent(options.exponent)
+        .keep_spectrum()
         .seed(common.seed)
         .observer(progress.observer())
         .fit_frame(&table.frame, &roles)?;

@@ -74,6 +74,11 @@ fn surfaces(fitted: &Fitted) -> mercer::Result<Frame> {
         frame.push("root", number(&|point| finite(point.value.sqrt())))?;
     }
     frame.push("standard_error", number(&|point| finite(point.standard_error.unwrap_or(f64::NAN))))?;
+    // Screened kernels only; the others were judged on all of their matrix.
+    if fitted.tried.iter().any(|tried| tried.low_rank.is_some()) {
+        let rank = |point: &Point| fitted.tried[point.kernel].low_rank.map_or(f64::NAN, |(rank, _)| rank as f64);
+        frame.push("rank", number(&rank))?;
+    }
     Ok(frame)
 }
 

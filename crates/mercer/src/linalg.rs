@@ -21,7 +21,24 @@ use crate::simd::{LANES, vectorize};
 const SHARES: usize = 2;
 
 fn shares() -> Par {
-    Par::rayon(SHARES)
+    if IS_ALONE.get() { Par::Seq } else { Par::rayon(SHARES) }
+}
+
+thread_local! {
+    static IS_ALONE: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
+}
+
+/// Runs one of several large tasks that go on side by side: the backend then does not cut its work into shares, whose
+/// meeting points would cost more than they bring.
+pub(crate) fn side_by_side<R>(task: impl FnOnce() -> R) -> R {
+    struct Restore(bool);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            IS_ALONE.set(self.0);
+        }
+    }
+    let _restore = Restore(IS_ALONE.replace(true));
+    task()
 }
 
 /// A dense matrix of f64, stored by columns.

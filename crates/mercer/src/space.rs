@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use crate::kernel::{Distance, Kernel, Points};
+use crate::kernel::{Distance, Kernel, Points, SharedKernel};
 use crate::simd::vectorize;
 use crate::linalg::double::{self, Double};
 use crate::linalg::{Matrix, Parts};
@@ -30,18 +30,25 @@ pub(crate) struct GramSource<'a> {
 }
 
 impl<'a> GramSource<'a> {
-    pub fn new(points: &'a Points) -> Self {
-        GramSource { points, distances: None }
+    /// For these kernels; distances are computed once if more than one kernel needs them.
+    pub fn new(points: &'a Points, kernels: &[SharedKernel]) -> Self {
+        let needed: Vec<Distance> = kernels.iter().filter_map(|kernel| kernel.distance()).collect();
+        let most = [Distance::SquaredEuclidean, Distance::Absolute]
+            .into_iter()
+            .map(|distance| (needed.iter().filter(|known| **known == distance).count(), distance))
+            .max_by_key(|(count, _)| *count)
+            .filter(|(count, _)| *count > 1);
+        let distances = most.map(|(_, distance)| (distance, distances_lower(distance, points)));
+        GramSource { points, distances }
     }
 
-    /// The lower triangle; `keep` says that more kernels will be asked for.
-    pub fn lower(&mut self, kernel: &dyn Kernel, keep: bool) -> Matrix {
-        let Some(distance) = kernel.distance().filter(|_| keep) else { return gram_lower(kernel, self.points) };
-        if self.distances.as_ref().is_none_or(|(known, _)| *known != distance) {
-            self.distances = Some((distance, distances_lower(distance, self.points)));
-        }
+    /// The lower triangle.
+    pub fn lower(&self, kernel: &dyn Kernel) -> Matrix {
+        let Some((_, known)) = self.distances.as_ref().filter(|(known, _)| kernel.distance() == Some(*known)) else {
+            return gram_lower(kernel, self.points);
+        };
         let n = self.points.rows();
-        let mut gram = self.distances.as_ref().map_or_else(Matrix::default, |(_, matrix)| matrix.clone());
+        let mut gram = known.clone();
         gram.as_mut_slice().par_chunks_mut((n * STRIP).max(1)).enumerate().for_each(|(strip, columns)| {
             for (offset, column) in columns.chunks_mut(n).enumerate() {
                 kernel.of_distances(&mut column[strip * STRIP + offset..]);

@@ -7,7 +7,7 @@ use clap::Args;
 use super::table::{ColumnOptions, InputOptions, RowOptions};
 use super::values::{Style, duration, fold_count, repeat_count};
 
-/// Methods side by side on the same folds, each with all its choices inside the folds.
+/// Compare methods on the same folds, all their choices made inside the folds
 ///
 /// Examples:
 ///

@@ -10,7 +10,7 @@ use super::values::{
     KernelArgument, Numbers, ScaleArgument, criterion, duration, exponents, fold_rule, kernels, lambdas,
 };
 
-/// Fit a model to a table.
+/// Fit a model to a table
 ///
 /// Without --kernel, --exponent, --lambda and --criterion everything is chosen: the kernel's family, its metric,
 /// the exponent and λ. With any of them the rest has a default: the Gaussian kernel, exponent 2, and the λ with

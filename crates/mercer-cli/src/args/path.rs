@@ -7,7 +7,7 @@ use super::values::{
     CriteriaArgument, KernelArgument, Numbers, ScaleArgument, Style, criteria, exponent, kernels, lambdas,
 };
 
-/// Everything along λ: norm, degrees of freedom, training error and criteria, from one decomposition.
+/// Show error, criteria, norm and degrees of freedom along λ, from one decomposition
 ///
 /// Examples:
 ///

@@ -32,7 +32,11 @@ pub fn lines(page: &mut Page, search: &Search, fitted: &Fitted, seconds: f64) {
         format!("everything was tried; {seconds:.1} s in all")
     };
     if let Some(chosen) = chosen {
-        page.line("", &reason(chosen, &search.trials));
+        let all = match fitted.model.summaries() {
+            [first, _, ..] => format!(" (all targets together, in units of {})", first.target),
+            _ => String::new(),
+        };
+        page.line("", &format!("{}{all}", reason(chosen, &search.trials)));
     }
     page.line("", &end);
 }

@@ -81,6 +81,12 @@ fn kernels(page: &mut Page, fitted: &Fitted, shown: &Shown) {
     if order.len() > MOST_KERNELS {
         page.block(&format!("  … {} more\n", order.len() - MOST_KERNELS));
     }
+    let screened = fitted.tried.iter().filter(|tried| tried.low_rank.is_some()).count();
+    if screened > 0 {
+        page.block(&format!(
+            "  {screened} of them judged on a low-rank factor of their matrix, the chosen one fitted on all of it\n"
+        ));
+    }
 }
 
 fn best_points(page: &mut Page, fitted: &Fitted, shown: &Shown) {

@@ -144,6 +144,10 @@ fn the_help_of_every_command_mentions_its_options() {
                 assert!(page.contains(option), "mercer {command} {flag} does not mention {option}");
             }
         }
+        if matches!(*command, "fit" | "predict" | "path" | "compare" | "inspect" | "generate") {
+            let page = text(&lab.ok(&[command, "--help"]));
+            assert!(page.contains(&format!("  mercer {command} ")), "no example: {page}");
+        }
         let page = text(&lab.ok(&["help", command]));
         assert!(page.contains("Usage:"), "{command}");
         assert!(text(&lab.ok(&[command, "--version"])).contains(env!("CARGO_PKG_VERSION")));

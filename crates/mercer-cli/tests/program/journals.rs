@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use crate::lab::{Lab, error, line};
 
-/// Kills a run again and again, each time a little later in a share of its length, and lets the last one finish. Returns
-/// how often it was killed before its end.
+/// Kills a run `kills` times on its way to the end, and lets the last one finish. Returns how often it was killed before
+/// its end.
 fn interrupted(lab: &Lab, arguments: &[&str], alone: Duration, kills: u32) -> u32 {
     let mut killed = 0;
     for attempt in 0..kills {
@@ -20,9 +20,9 @@ fn interrupted(lab: &Lab, arguments: &[&str], alone: Duration, kills: u32) -> u3
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        // Anywhere in the first part of what is left: multiples of the golden ratio fall everywhere.
-        let share = (f64::from(attempt + 1) * 0.618_034).fract();
-        std::thread::sleep(alone.mul_f64(0.02 + 0.25 * share));
+        // Each time after about its share of the way, anywhere: multiples of the golden ratio fall everywhere.
+        let chance = (f64::from(attempt + 1) * 0.618_034).fract();
+        std::thread::sleep(alone.mul_f64((0.2 + 1.2 * chance) / f64::from(kills)));
         if child.try_wait().unwrap().is_none() {
             child.kill().unwrap();
             killed += 1;
@@ -64,18 +64,19 @@ fn a_killed_selection_goes_on_and_ends_with_the_same_bits() {
     let journal = line(&[&fit, &["--json", "--output", "m.mercer", "--journal", "run.journal"]]);
     let killed = interrupted(&lab, &journal, alone, kills());
     println!("{killed} kills of a run of {alone:?}");
-    assert!(killed >= 3, "only {killed} runs were killed before their end");
+    assert!(2 * killed >= kills(), "only {killed} runs were killed before their end");
     assert!(lab.bytes("m.mercer") == lab.bytes("whole.mercer"), "another model");
-    // One record per kernel, for all rows and for each fold.
-    assert_eq!(records(&lab), 3 * 40);
+    // At least one record per kernel, for all rows and for each fold.
+    let count = records(&lab);
+    assert!(count >= 3 * 40, "{count}");
     let again = lab.json(&journal);
     for key in ["tried", "lambda", "objective"] {
         assert_eq!(again[key], report[key], "{key}");
     }
     assert_eq!(again["assessment"]["rmse"], report["assessment"]["rmse"]);
-    assert_eq!(records(&lab), 3 * 40, "nothing is computed twice");
+    assert_eq!(records(&lab), count, "nothing is computed twice");
     let note = error(&lab.ok(&line(&[&fit, &["--output", "m.mercer", "--journal", "run.journal"]])));
-    assert!(note.contains("120 finished pieces of work"), "{note}");
+    assert!(note.contains(&format!("{count} finished pieces of work")), "{note}");
 
     // A torn line is computed again.
     let whole = lab.bytes("run.journal");
@@ -96,6 +97,7 @@ fn a_killed_automatic_search_goes_on() {
     let journal = line(&[&fit, &["--output", "m.mercer", "--journal", "run.journal"]]);
     let killed = interrupted(&lab, &journal, started.elapsed(), kills().min(5));
     println!("{killed} kills");
+    assert!(killed > 0);
     assert!(lab.bytes("m.mercer") == lab.bytes("whole.mercer"), "another model");
 }
 

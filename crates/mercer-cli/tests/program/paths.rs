@@ -55,6 +55,14 @@ fn a_path_shows_criteria_and_their_minima() {
 }
 
 #[test]
+fn a_path_of_many_rows() {
+    // Where λ alone is chosen a fit has quicker ways than eigenvectors; a path needs those.
+    let lab = Lab::with_table("friedman1", 1000);
+    let page = text(&lab.ok(&["path", "t.csv", "--target", "y"]));
+    assert!(page.contains("1,000 rows") && page.contains("loo"), "{page}");
+}
+
+#[test]
 fn a_path_at_given_points_in_every_style() {
     let lab = Lab::with_table("friedman1", 50);
     let path =

@@ -95,6 +95,13 @@ fn kernels_compete() {
     let kernel = report["kernel"].as_str().unwrap();
     let alone = lab.json(&["fit", "t.csv", "--target", "y", "--kernel", kernel, "--scale", "unit", "--json"]);
     assert_eq!((&alone["lambda"], &alone["loo_rmse"]), (&report["lambda"], &report["loo_rmse"]));
+    // With more rows kernels may be screened; then it is said.
+    let many = Lab::with_table("friedman1", 400);
+    let page = text(&many.ok(&fit));
+    let report = many.json(&line(&[&fit, &["--json", "--table", "s.csv"]]));
+    let screened = report["tried"].as_array().unwrap().iter().filter(|kernel| !kernel["low_rank"].is_null()).count();
+    assert_eq!(page.contains("judged on a low-rank factor"), screened > 0, "{page}");
+    assert_eq!(many.frame("s.csv").names().contains(&"rank".to_owned()), screened > 0);
     // A range in a kernel and nothing else is also a search.
     let standard = lab.json(&["fit", "t.csv", "--target", "y", "-k", "matern32(lengthscale=1..4:3)", "--json"]);
     assert_eq!((standard["tried"].as_array().unwrap().len(), &standard["scale"]), (3, &Value::from("standard")));

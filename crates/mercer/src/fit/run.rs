@@ -2,13 +2,14 @@
 
 mod banded;
 mod recorded;
-mod screened;
+mod trials;
 
 use std::sync::Arc;
 
 use super::{Fit, Fitted, Tried};
+use trials::Trials;
 use crate::certificate::Certificate;
-use crate::criterion::{Criterion, Folds, LeaveOneOut, leave_one_out};
+use crate::criterion::{LeaveOneOut, leave_one_out};
 use crate::data::Design;
 use crate::error::{Error, Result};
 use crate::kernel::combine::Combined;
@@ -19,8 +20,10 @@ use crate::model::{Expansion, Model, Summary};
 use crate::plan::{Method, Plan, Shape};
 use crate::select::{Choice, Extras, Judge, Search, Surface};
 use crate::solver::{Solution, spectral};
-use crate::space::{self, GramSource};
 use crate::spectrum::{Spectrum, Target};
+
+/// Told the name of each step; an error ends the fit.
+type Stage<'a> = &'a (dyn Fn(&'static str) -> Result<()> + Sync);
 
 /// A kernel with its decomposition and what was chosen on it, one choice per group of targets.
 struct Candidate {
@@ -66,80 +69,10 @@ impl Fit {
         kernels: &[SharedKernel],
         design: &Design,
         method: Method,
-        stage: &dyn Fn(&'static str) -> Result<()>,
+        stage: Stage<'_>,
     ) -> Result<(SharedKernel, Found)> {
-        let folds = match &self.criterion {
-            Criterion::KFold(rule) if self.fixed().is_none() => {
-                Some(Folds::draw(rule, design.rows(), design.groups.as_deref(), self.seed)?)
-            }
-            _ => None,
-        };
-        let unlabelled = match &self.unlabelled {
-            Some(frame) => {
-                let (points, complete) = design.encoder.encode(frame)?;
-                Some(points.only(&complete))
-            }
-            None => None,
-        };
-        let mut source = GramSource::new(&design.points);
-        let mut decompose = |kernel: &SharedKernel| -> Result<(Spectrum, Extras)> {
-            stage("Gram matrix")?;
-            let weights = design.weights.as_deref();
-            let spectrum = match kernel.linear_scale() {
-                Some(scale) if method == Method::Primal => {
-                    stage("decomposing")?;
-                    Spectrum::from_linear(&design.points.to_matrix(), scale, weights, self.offset)?
-                }
-                _ => {
-                    let gram = source.lower(&**kernel, kernels.len() > 1);
-                    stage("decomposing")?;
-                    Spectrum::from_gram(gram, weights, self.offset)?
-                }
-            };
-            let new_rows = unlabelled.as_ref().map(|new| project(&spectrum, &**kernel, design, new));
-            Ok((spectrum, Extras { folds: folds.clone(), unlabelled: new_rows }))
-        };
-        let screened = self.screen(kernels, design, folds.as_ref(), stage)?;
-        let mut best: Option<(usize, f64, Option<Candidate>)> = None;
-        let mut tried: Vec<Tried> = Vec::new();
-        for (index, kernel) in kernels.iter().enumerate() {
-            let (one, candidate) = match screened[index].clone().filter(|_| !self.is_near_best(&screened, index, design.rows())) {
-                Some(known) => (known, None),
-                None => {
-                    let key = format!("kernel {index} {}", kernel.spec());
-                    let known = self.journal.as_ref().and_then(|journal| journal.recall(&key));
-                    let (surfaces, score, candidate) = match known.and_then(|numbers| recorded::read(&numbers)) {
-                        Some((surfaces, score)) => (surfaces, score, None),
-                        None => {
-                            let (spectrum, extras) = decompose(kernel)?;
-                            stage("choosing")?;
-                            let candidate = self.judge(kernel.clone(), spectrum, design, &extras)?;
-                            if let Some(journal) = &self.journal {
-                                journal.record(&key, &recorded::write(&candidate.surfaces, candidate.score));
-                            }
-                            (candidate.surfaces.clone(), candidate.score, Some(candidate))
-                        }
-                    };
-                    (Tried { kernel: kernel.clone(), surfaces, score, low_rank: None, is_chosen: false }, candidate)
-                }
-            };
-            // Equal to nine digits is not better.
-            let margin = |score: f64| score - score.abs() * 1e-9;
-            if best.as_ref().is_none_or(|(_, known, _)| one.score < margin(*known)) {
-                best = Some((index, one.score, candidate));
-            }
-            tried.push(one);
-        }
-        let (index, _, candidate) = best.ok_or_else(|| Error::Empty("there is no kernel to choose from".into()))?;
-        let candidate = match candidate {
-            Some(candidate) => candidate,
-            // Its surface came from a factor or from the journal; the model needs the decomposition.
-            None => {
-                let (spectrum, extras) = decompose(&kernels[index])?;
-                self.judge(kernels[index].clone(), spectrum, design, &extras)?
-            }
-        };
-        tried[index].is_chosen = true;
+        let trials = Trials::new(self, kernels, design, method, stage)?;
+        let (mut tried, candidate) = trials.run()?;
         if self.fixed().is_some() {
             tried.clear();
         }
@@ -205,7 +138,7 @@ impl Fit {
         &self,
         candidate: Candidate,
         design: &Design,
-        stage: &dyn Fn(&'static str) -> Result<()>,
+        stage: Stage<'_>,
     ) -> Result<Found> {
         let Candidate { kernel, spectrum, targets, choices, .. } = candidate;
         let weights = design.weights.as_deref();
@@ -309,18 +242,6 @@ struct Found {
     tried: Vec<Tried>,
 }
 
-/// The kernel with the least score; equal to nine digits is not better.
-fn best_of(tried: &[Tried]) -> Option<usize> {
-    let margin = |score: f64| score - score.abs() * 1e-9;
-    let mut best: Option<usize> = None;
-    for (index, candidate) in tried.iter().enumerate() {
-        if best.is_none_or(|best| candidate.score < margin(tried[best].score)) {
-            best = Some(index);
-        }
-    }
-    best
-}
-
 /// The kernel with its numbers; text kept as codes is compared by `equality`.
 fn kernel_for(kernel: &SharedKernel, design: &Design) -> Result<SharedKernel> {
     let points = &design.points;
@@ -331,13 +252,6 @@ fn kernel_for(kernel: &SharedKernel, design: &Design) -> Result<SharedKernel> {
         kernel.clone()
     };
     kernel.fitted_to(points, design.weights.as_deref())
-}
-
-/// Rows without target in the coordinates of a spectrum.
-fn project(spectrum: &Spectrum, kernel: &dyn crate::kernel::Kernel, design: &Design, new: &Points) -> Matrix {
-    let cross = space::cross(kernel, &design.points, new);
-    let mean = space::mean_column(kernel, &design.points, design.weights.as_deref());
-    spectrum.project(cross, &mean)
 }
 
 fn weighted_variance(y: &[f64], weights: Option<&[f64]>) -> f64 {

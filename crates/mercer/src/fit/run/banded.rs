@@ -1,16 +1,16 @@
 //! λ chosen at exponent 2 on band forms, then one Cholesky factor at the chosen λ.
 
-use super::recorded;
-use super::{Found, Tried};
+use super::trials::Trials;
+use super::{Found, Stage};
 use crate::criterion::LeaveOneOut;
 use crate::data::Design;
 use crate::error::{Error, Result};
 use crate::fit::Fit;
 use crate::kernel::{Kernel, SharedKernel};
 use crate::linalg::Matrix;
+use crate::plan::Method;
 use crate::select::{BandJudge, Search, Surface};
 use crate::solver::cholesky;
-use crate::space::GramSource;
 use crate::spectrum::Banded;
 
 impl Fit {
@@ -19,38 +19,9 @@ impl Fit {
         &self,
         kernels: &[SharedKernel],
         design: &Design,
-        stage: &dyn Fn(&'static str) -> Result<()>,
+        stage: Stage<'_>,
     ) -> Result<(SharedKernel, Found)> {
-        let mut source = GramSource::new(&design.points);
-        let screened = self.screen(kernels, design, None, stage)?;
-        let mut tried: Vec<Tried> = Vec::new();
-        for (index, kernel) in kernels.iter().enumerate() {
-            if let Some(known) = screened[index].clone().filter(|_| !self.is_near_best(&screened, index, design.rows())) {
-                tried.push(known);
-                continue;
-            }
-            let key = format!("kernel {index} {}", kernel.spec());
-            let known = self.journal.as_ref().and_then(|journal| journal.recall(&key));
-            let (surfaces, score) = match known.and_then(|numbers| recorded::read(&numbers)) {
-                Some(recalled) => recalled,
-                None => {
-                    stage("Gram matrix")?;
-                    let gram = source.lower(&**kernel, kernels.len() > 1);
-                    stage("reducing to a band")?;
-                    let banded = Banded::new(gram, &design.y, self.offset)?;
-                    stage("choosing")?;
-                    let (surfaces, score) = self.surfaces_on(&banded)?;
-                    if let Some(journal) = &self.journal {
-                        journal.record(&key, &recorded::write(&surfaces, score));
-                    }
-                    (surfaces, score)
-                }
-            };
-            tried.push(Tried { kernel: kernel.clone(), surfaces, score, low_rank: None, is_chosen: false });
-        }
-        drop(source);
-        let best = super::best_of(&tried).ok_or_else(|| Error::Empty("there is no kernel to choose from".into()))?;
-        tried[best].is_chosen = true;
+        let (tried, best) = Trials::new(self, kernels, design, Method::Band, stage)?.run_banded()?;
         // A constant target has no surface; every λ gives the same model.
         let mut lambdas = vec![self.lambdas.as_ref().map_or(1.0, |lambdas| lambdas[lambdas.len() - 1]); design.y.cols()];
         let varying = (0..design.y.cols()).filter(|t| varies(design.y.col(*t), self.offset));
@@ -61,7 +32,7 @@ impl Fit {
         Ok((kernels[best].clone(), Found { tried, ..found }))
     }
 
-    fn surfaces_on(&self, banded: &Banded) -> Result<(Vec<Surface>, f64)> {
+    pub(super) fn surfaces_on(&self, banded: &Banded) -> Result<(Vec<Surface>, f64)> {
         let search = Search {
             exponents: self.exponents.clone(),
             lambdas: self.lambdas.clone(),
@@ -96,7 +67,7 @@ impl Fit {
         kernel: &dyn Kernel,
         design: &Design,
         lambdas: &[f64],
-        stage: &dyn Fn(&'static str) -> Result<()>,
+        stage: Stage<'_>,
     ) -> Result<Found> {
         let mut found = Found::default();
         let mut start = 0;

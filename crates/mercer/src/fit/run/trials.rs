@@ -1,0 +1,271 @@
+//! Many kernels on the same rows, each with its surface.
+//!
+//! A kernel is judged on a factor F of its Gram matrix where that says the same for less: a factor whose residual is at
+//! rounding level *is* the matrix. With thousands of rows factors of limited rank tell which kernels are worth a full
+//! decomposition, and those near the best get one. Smaller problems are decomposed two at a time, side by side.
+
+use rayon::prelude::*;
+
+use super::{Candidate, Stage, Tried, recorded};
+use crate::criterion::formula::Formula;
+use crate::criterion::{Criterion, Folds};
+use crate::data::Design;
+use crate::error::{Error, Result};
+use crate::fit::Fit;
+use crate::kernel::{Kernel, Points, SharedKernel};
+use crate::linalg::{Matrix, side_by_side};
+use crate::low_rank::factor;
+use crate::plan::Method;
+use crate::select::Extras;
+use crate::space::{self, GramSource};
+use crate::spectrum::{Banded, Spectrum};
+
+/// A residual of this share of the diagonal is rounding.
+const ROUNDING: f64 = 1e-14;
+/// From this many rows on, kernels are compared on factors of limited rank.
+const MANY: usize = 2500;
+/// That rank.
+const LIMITED: usize = 1000;
+/// Kernels whose score on a factor is within this share of the best one's are decomposed.
+const NEAR: f64 = 0.01;
+/// Up to so many rows, two kernels are decomposed side by side.
+const SIDE_BY_SIDE: usize = 1500;
+
+pub(super) struct Trials<'a> {
+    fit: &'a Fit,
+    kernels: &'a [SharedKernel],
+    design: &'a Design,
+    method: Method,
+    folds: Option<Folds>,
+    unlabelled: Option<Points>,
+    source: GramSource<'a>,
+    stage: Stage<'a>,
+}
+
+impl<'a> Trials<'a> {
+    pub fn new(
+        fit: &'a Fit,
+        kernels: &'a [SharedKernel],
+        design: &'a Design,
+        method: Method,
+        stage: Stage<'a>,
+    ) -> Result<Self> {
+        let folds = match &fit.criterion {
+            Criterion::KFold(rule) if fit.fixed().is_none() => {
+                Some(Folds::draw(rule, design.rows(), design.groups.as_deref(), fit.seed)?)
+            }
+            _ => None,
+        };
+        let unlabelled = match &fit.unlabelled {
+            Some(_) if kernels.iter().any(|kernel| kernel.is_precomputed()) => {
+                return Err(Error::argument("rows without target", "used with a kernel that has a formula", "precomputed"));
+            }
+            Some(frame) => {
+                let (points, complete) = design.encoder.encode(frame)?;
+                Some(points.only(&complete))
+            }
+            None => None,
+        };
+        stage("Gram matrix")?;
+        let source = GramSource::new(&design.points, kernels);
+        Ok(Trials { fit, kernels, design, method, folds, unlabelled, source, stage })
+    }
+
+    /// What was tried, and the best candidate with its decomposition.
+    pub fn run(&self) -> Result<(Vec<Tried>, Candidate)> {
+        let screened = self.screen()?;
+        let mut decomposed: Vec<Option<Candidate>> = Vec::new();
+        let mut tried: Vec<Tried> = Vec::new();
+        let is_side_by_side = self.kernels.len() > 1 && self.design.rows() <= SIDE_BY_SIDE && self.method == Method::Spectral;
+        let indices: Vec<usize> = (0..self.kernels.len()).collect();
+        for pair in indices.chunks(if is_side_by_side { 2 } else { 1 }) {
+            let results: Vec<Result<(Tried, Option<Candidate>)>> = if is_side_by_side {
+                pair.par_iter().map(|index| side_by_side(|| self.try_one(*index, &screened))).collect()
+            } else {
+                pair.iter().map(|index| self.try_one(*index, &screened)).collect()
+            };
+            for result in results {
+                let (one, candidate) = result?;
+                tried.push(one);
+                decomposed.push(candidate);
+                // Only the best one's decomposition is worth its memory.
+                let best = best_of(&tried);
+                decomposed.iter_mut().enumerate().filter(|(index, _)| Some(*index) != best).for_each(|(_, kept)| *kept = None);
+            }
+        }
+        let best = best_of(&tried).ok_or_else(nothing_to_choose)?;
+        let candidate = match decomposed.swap_remove(best) {
+            Some(candidate) => candidate,
+            // Its surface came from a factor or from the journal; the model needs the decomposition.
+            None => {
+                let again = || {
+                    let (spectrum, extras) = self.decompose(&self.kernels[best])?;
+                    self.fit.judge(self.kernels[best].clone(), spectrum, self.design, &extras)
+                };
+                // As it is made in a run that was never stopped: the same bits.
+                if is_side_by_side { side_by_side(again)? } else { again()? }
+            }
+        };
+        tried[best].is_chosen = true;
+        Ok((tried, candidate))
+    }
+
+    /// The same on band forms: what was tried, and which is best.
+    pub fn run_banded(&self) -> Result<(Vec<Tried>, usize)> {
+        let screened = self.screen()?;
+        let mut tried: Vec<Tried> = Vec::new();
+        for (index, kernel) in self.kernels.iter().enumerate() {
+            if let Some(known) = self.settled(&screened, index) {
+                tried.push(known);
+                continue;
+            }
+            let one = self.remembered(&format!("kernel {index} {}", kernel.spec()), kernel, || {
+                if let Some(found) = self.by_factor(kernel)? {
+                    return Ok(found);
+                }
+                (self.stage)("Gram matrix")?;
+                let gram = self.source.lower(&**kernel);
+                (self.stage)("reducing to a band")?;
+                let banded = Banded::new(gram, &self.design.y, self.fit.offset)?;
+                (self.stage)("choosing")?;
+                let (surfaces, score) = self.fit.surfaces_on(&banded)?;
+                Ok(Tried { kernel: kernel.clone(), surfaces, score, low_rank: None, is_chosen: false })
+            })?;
+            tried.push(one);
+        }
+        let best = best_of(&tried).ok_or_else(nothing_to_choose)?;
+        tried[best].is_chosen = true;
+        Ok((tried, best))
+    }
+
+    fn try_one(&self, index: usize, screened: &[Option<Tried>]) -> Result<(Tried, Option<Candidate>)> {
+        if let Some(known) = self.settled(screened, index) {
+            return Ok((known, None));
+        }
+        let kernel = &self.kernels[index];
+        let mut kept = None;
+        let one = self.remembered(&format!("kernel {index} {}", kernel.spec()), kernel, || {
+            if let Some(found) = self.by_factor(kernel)? {
+                return Ok(found);
+            }
+            let (spectrum, extras) = self.decompose(kernel)?;
+            (self.stage)("choosing")?;
+            let candidate = self.fit.judge(kernel.clone(), spectrum, self.design, &extras)?;
+            let (surfaces, score) = (candidate.surfaces.clone(), candidate.score);
+            kept = Some(candidate);
+            Ok(Tried { kernel: kernel.clone(), surfaces, score, low_rank: None, is_chosen: false })
+        })?;
+        Ok((one, kept))
+    }
+
+    fn decompose(&self, kernel: &SharedKernel) -> Result<(Spectrum, Extras)> {
+        let weights = self.design.weights.as_deref();
+        let spectrum = match kernel.linear_scale() {
+            Some(scale) if self.method == Method::Primal => {
+                (self.stage)("decomposing")?;
+                Spectrum::from_linear(&self.design.points.to_matrix(), scale, weights, self.fit.offset)?
+            }
+            _ => {
+                let gram = self.source.lower(&**kernel);
+                (self.stage)("decomposing")?;
+                Spectrum::from_gram(gram, weights, self.fit.offset)?
+            }
+        };
+        let new_rows = self.unlabelled.as_ref().map(|new| project(&spectrum, &**kernel, self.design, new));
+        Ok((spectrum, Extras { folds: self.folds.clone(), unlabelled: new_rows }))
+    }
+
+    /// The surfaces of a kernel on a factor of its matrix: one at rounding level, or one of limited rank with many rows.
+    /// `None` where the whole matrix is needed, or there is no other kernel to compare with.
+    fn by_factor(&self, kernel: &SharedKernel) -> Result<Option<Tried>> {
+        let n = self.design.rows();
+        let suits = self.unlabelled.is_none() && self.fit.criterion != Criterion::Formula(Formula::Likelihood);
+        if self.kernels.len() < 2 || !suits || kernel.is_precomputed() || !(200..MANY).contains(&n) {
+            return Ok(None);
+        }
+        (self.stage)("pivoting")?;
+        let found = factor(&**kernel, &self.design.points, ROUNDING, n / 3, self.fit.seed);
+        if !found.is_reached {
+            return Ok(None);
+        }
+        self.on_factor(kernel, &found).map(Some)
+    }
+
+    fn on_factor(&self, kernel: &SharedKernel, found: &crate::low_rank::Factor) -> Result<Tried> {
+        (self.stage)("choosing")?;
+        let weights = self.design.weights.as_deref();
+        let spectrum = Spectrum::from_factor(&found.matrix, weights, self.fit.offset)?;
+        let extras = Extras { folds: self.folds.clone(), unlabelled: None };
+        let Candidate { surfaces, score, .. } = self.fit.judge(kernel.clone(), spectrum, self.design, &extras)?;
+        let low_rank = Some((found.matrix.cols(), found.mean_residual));
+        Ok(Tried { kernel: kernel.clone(), surfaces, score, low_rank, is_chosen: false })
+    }
+
+    /// With many rows: all kernels on factors of limited rank.
+    fn screen(&self) -> Result<Vec<Option<Tried>>> {
+        let suits = self.unlabelled.is_none() && self.fit.criterion != Criterion::Formula(Formula::Likelihood);
+        let is_precomputed = self.kernels.iter().any(|kernel| kernel.is_precomputed());
+        if self.kernels.len() < 2 || self.design.rows() < MANY || !suits || is_precomputed || self.method == Method::Primal {
+            return Ok(vec![None; self.kernels.len()]);
+        }
+        let one = |(index, kernel): (usize, &SharedKernel)| {
+            self.remembered(&format!("factor {index} {}", kernel.spec()), kernel, || {
+                (self.stage)("pivoting")?;
+                let found = factor(&**kernel, &self.design.points, ROUNDING, LIMITED, self.fit.seed);
+                self.on_factor(kernel, &found)
+            })
+            .map(Some)
+        };
+        self.kernels.iter().enumerate().map(one).collect()
+    }
+
+    /// A screened kernel that is not near enough to the best to be decomposed.
+    fn settled(&self, screened: &[Option<Tried>], index: usize) -> Option<Tried> {
+        let own = screened[index].clone()?;
+        let least = screened.iter().flatten().map(|tried| tried.score).fold(f64::INFINITY, f64::min);
+        (own.score > least + NEAR * least.abs()).then_some(own)
+    }
+
+    /// A kernel's surfaces, from the journal if it knows them.
+    fn remembered(&self, key: &str, kernel: &SharedKernel, compute: impl FnOnce() -> Result<Tried>) -> Result<Tried> {
+        let journal = self.fit.journal.as_ref();
+        let known = journal.and_then(|journal| journal.recall(key));
+        if let Some((rank, (surfaces, score))) =
+            known.as_ref().and_then(|numbers| Some((numbers.first_chunk::<2>()?, recorded::read(numbers.get(2..)?)?)))
+        {
+            let low_rank = (rank[0] >= 0.0).then_some((rank[0] as usize, rank[1]));
+            return Ok(Tried { kernel: kernel.clone(), surfaces, score, low_rank, is_chosen: false });
+        }
+        let found = compute()?;
+        if let Some(journal) = journal {
+            let (rank, residual) = found.low_rank.map_or((-1.0, 0.0), |(rank, residual)| (rank as f64, residual));
+            let mut numbers = vec![rank, residual];
+            numbers.extend(recorded::write(&found.surfaces, found.score));
+            journal.record(key, &numbers);
+        }
+        Ok(found)
+    }
+}
+
+fn nothing_to_choose() -> Error {
+    Error::Empty("there is no kernel to choose from".into())
+}
+
+/// The kernel with the least score; equal to nine digits is not better.
+fn best_of(tried: &[Tried]) -> Option<usize> {
+    let margin = |score: f64| score - score.abs() * 1e-9;
+    let mut best: Option<usize> = None;
+    for (index, candidate) in tried.iter().enumerate() {
+        if best.is_none_or(|best| candidate.score < margin(tried[best].score)) {
+            best = Some(index);
+        }
+    }
+    best
+}
+
+/// Rows without target in the coordinates of a spectrum.
+fn project(spectrum: &Spectrum, kernel: &dyn Kernel, design: &Design, new: &Points) -> Matrix {
+    let cross = space::cross(kernel, &design.points, new);
+    let mean = space::mean_column(kernel, &design.points, design.weights.as_deref());
+    spectrum.project(cross, &mean)
+}
