@@ -18,6 +18,8 @@ pub(crate) trait Scorer {
     fn scores(&self, exponent: f64, log_lambdas: &[f64]) -> Vec<Score>;
     /// log λ over the whole useful part of the path.
     fn useful_lambdas(&self, exponent: f64) -> Vec<f64>;
+    /// Whether the criterion falls without end towards λ = 0, so that only its valleys count.
+    fn only_valleys(&self) -> bool;
     /// log λ of the problem with the exponent `to` whose ridge is that of (`from`, `lambda`).
     fn same_ridge(&self, from: f64, lambda: f64, to: f64) -> f64;
 }
@@ -29,6 +31,10 @@ impl Scorer for Judge<'_> {
 
     fn useful_lambdas(&self, exponent: f64) -> Vec<f64> {
         useful_lambdas(self.spectrum(), self.path(), exponent)
+    }
+
+    fn only_valleys(&self) -> bool {
+        self.favours_interpolation()
     }
 
     fn same_ridge(&self, from: f64, lambda: f64, to: f64) -> f64 {
@@ -123,7 +129,8 @@ impl Search {
                 None => judge.useful_lambdas(*exponent),
             };
             let scores = judge.scores(*exponent, &grid);
-            if let Some(l) = best_index(&scores) {
+            let valley = if judge.only_valleys() { lowest_valley(&scores) } else { None };
+            if let Some(l) = valley.or_else(|| best_index(&scores)) {
                 let improves = |(be, bl): (usize, usize)| {
                     let known = surface.scores[be][bl].value + self.handicap(self.exponents[be], &surface.scores[be][bl]);
                     let found = scores[l].value + self.handicap(*exponent, &scores[l]);
@@ -271,6 +278,14 @@ fn without_gaps(grid: &[f64]) -> Vec<f64> {
     }
     filled.extend(grid.last());
     filled
+}
+
+/// The lowest score that is below both its neighbours (at the end of large λ, below the one).
+fn lowest_valley(scores: &[Score]) -> Option<usize> {
+    let value = |l: usize| scores.get(l).map_or(f64::INFINITY, |score| score.value);
+    (1..scores.len())
+        .filter(|l| value(*l).is_finite() && value(*l) < value(l - 1) && value(*l) <= value(l + 1))
+        .min_by(|a, b| value(*a).total_cmp(&value(*b)))
 }
 
 /// The smallest score; among those that equal it to nine digits, the one with the largest λ.

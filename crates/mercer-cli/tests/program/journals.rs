@@ -41,6 +41,13 @@ fn records(lab: &Lab) -> usize {
     String::from_utf8(lab.bytes("run.journal")).unwrap().lines().count() - 1
 }
 
+/// Kernels are tried side by side, so lines may stand in any order.
+fn sorted(journal: &[u8]) -> Vec<&[u8]> {
+    let mut lines: Vec<&[u8]> = journal.split(|byte| *byte == b'\n').collect();
+    lines.sort_unstable();
+    lines
+}
+
 #[test]
 fn a_killed_selection_goes_on_and_ends_with_the_same_bits() {
     let lab = Lab::with_table("friedman1", 260);
@@ -84,7 +91,7 @@ fn a_killed_selection_goes_on_and_ends_with_the_same_bits() {
         fs::write(lab.path("run.journal"), &whole[..cut]).unwrap();
         lab.ok(&line(&[&fit, &["-q", "--output", "m.mercer", "--journal", "run.journal"]]));
         assert!(lab.bytes("m.mercer") == lab.bytes("whole.mercer"), "cut at {cut}");
-        assert!(lab.bytes("run.journal") == whole, "cut at {cut}");
+        assert!(sorted(&lab.bytes("run.journal")) == sorted(&whole), "cut at {cut}");
     }
 }
 

@@ -80,6 +80,12 @@ impl Formula {
         !matches!(self, Formula::Aic | Formula::Aicc | Formula::Bic | Formula::Likelihood | Formula::Restricted)
     }
 
+    /// Whether the criterion falls without end towards interpolation, where R vanishes faster than 1 − p: then its minimum
+    /// is the lowest of its valleys, not that end.
+    pub fn favours_interpolation(self) -> bool {
+        matches!(self, Formula::Fpe | Formula::Aic | Formula::Bic | Formula::Schwarz | Formula::Shibata)
+    }
+
     /// The criterion's value; infinite where it excludes the model.
     pub fn value(self, facts: &Facts) -> f64 {
         let Facts { rows: n, train_mse: r, dof, .. } = *facts;

@@ -74,6 +74,10 @@ impl Scorer for BandJudge<'_> {
         (0..GRID).map(|i| unit + LOWEST + (HIGHEST - LOWEST) * i as f64 / (GRID - 1) as f64).collect()
     }
 
+    fn only_valleys(&self) -> bool {
+        matches!(self.criterion, Criterion::Formula(formula) if formula.favours_interpolation())
+    }
+
     /// There is one exponent.
     fn same_ridge(&self, _: f64, lambda: f64, _: f64) -> f64 {
         libm::log(lambda)

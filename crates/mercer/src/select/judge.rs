@@ -93,6 +93,10 @@ impl<'a> Judge<'a> {
         Ok(Some(judge))
     }
 
+    pub fn favours_interpolation(&self) -> bool {
+        matches!(&self.kind, Kind::Formula { formula, .. } if formula.favours_interpolation())
+    }
+
     pub fn path(&self) -> &Path {
         &self.path
     }
