@@ -71,13 +71,13 @@ def standardised(predict):
 def mercer(x, y, test, threads, program):
     names = [f"x{j + 1}" for j in range(x.shape[1])]
     write = partial(np.savetxt, delimiter=",", fmt="%.17g", comments="")
-    run = partial(subprocess.run, check=True, capture_output=True, text=True,
-                  env={**os.environ, "MERCER_THREADS": str(threads)})
+    run = partial(subprocess.run, check=True, capture_output=True, text=True)
     with temporary_folder() as folder:
         train, rows, model, output = (Path(folder) / name for name in ("train.csv", "test.csv", "m.mercer", "p.csv"))
         write(train, np.column_stack([x, y]), header=",".join([*names, "y"]))
         write(rows, test, header=",".join(names))
-        run([program, "fit", train, "--target", "y", "--budget", BUDGET, "--output", model, "--quiet"])
+        run([program, "fit", train, "--target", "y", "--budget", BUDGET, "--output", model, "--quiet",
+             "--threads", str(threads)])
         run([program, "predict", model, rows, "--output", output, "--quiet"])
         column = output.read_text().split("\n", 1)[0].split(",").index("prediction")
         return np.loadtxt(output, delimiter=",", skiprows=1, usecols=column, ndmin=1)

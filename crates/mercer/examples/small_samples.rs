@@ -53,7 +53,8 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
                 .iter()
                 .zip(&means)
                 .map(|(e, mean)| {
-                    let spread = (e.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (e.len() - 1).max(1) as f64).sqrt();
+                    let spread =
+                        (e.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (e.len() - 1).max(1) as f64).sqrt();
                     let text = format!("{mean:.3} ± {spread:.3}");
                     if *mean == least { format!("**{text}**") } else { text }
                 })
@@ -67,7 +68,11 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
 }
 
 /// Test RMSE in units of the target's standard deviation: `[method][draw]`.
-fn compare(table: &[Vec<f64>], rows: usize, draws: u64) -> std::result::Result<Vec<Vec<f64>>, Box<dyn std::error::Error>> {
+fn compare(
+    table: &[Vec<f64>],
+    rows: usize,
+    draws: u64,
+) -> std::result::Result<Vec<Vec<f64>>, Box<dyn std::error::Error>> {
     let features = table[0].len() - 1;
     let mean = table.iter().map(|row| row[features]).sum::<f64>() / table.len() as f64;
     let deviation = (table.iter().map(|row| (row[features] - mean).powi(2)).sum::<f64>() / table.len() as f64).sqrt();

@@ -78,9 +78,11 @@ const ENTRIES: &[Entry<Criterion>] = &[
     formula_entry("reml", "the same on the directions that the offset leaves: restricted likelihood", |_| {
         Ok(Criterion::Formula(Formula::Restricted))
     }),
-    formula_entry("dee", "R(1 + tr SᵀS/u)/(tr (I−H)²/n), S the fit on the rows without target (or the training rows)", |_| {
-        Ok(Criterion::Formula(Formula::Dee))
-    }),
+    formula_entry(
+        "dee",
+        "R(1 + tr SᵀS/u)/(tr (I−H)²/n), S the fit on the rows without target (or the training rows)",
+        |_| Ok(Criterion::Formula(Formula::Dee)),
+    ),
     formula_entry("tri", "the least regularised fit that keeps the triangle inequality with all simpler ones", |_| {
         Ok(Criterion::Metric(MetricRule::Triangle))
     }),

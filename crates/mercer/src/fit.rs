@@ -10,6 +10,7 @@ use crate::error::{Error, Result};
 use crate::journal::SharedJournal;
 use crate::kernel::{Kernel, SharedKernel};
 use crate::linalg::Matrix;
+use crate::metric::Rule;
 use crate::model::{Model, Summary};
 use crate::plan::{self, Plan, Shape};
 use crate::select::{Surface, suits_band};
@@ -51,6 +52,7 @@ pub struct Fit {
     shared_ridge: bool,
     diagnostics: bool,
     keep_spectrum: bool,
+    metric: Option<Rule>,
     memory: Option<u64>,
     observer: Option<Observer>,
 }
@@ -133,6 +135,7 @@ impl Fit {
             shared_ridge: false,
             diagnostics: true,
             keep_spectrum: false,
+            metric: None,
             memory: None,
             observer: None,
         }
@@ -231,6 +234,12 @@ impl Fit {
         Fit { diagnostics: false, ..self }
     }
 
+    /// Learns the metric of the kernel, which must be a function of a distance, before λ and the exponent are chosen; from
+    /// 1,500 rows at most.
+    pub fn learn_metric(self, rule: Rule) -> Self {
+        Fit { metric: Some(rule), ..self }
+    }
+
     /// Decomposes fully, so that [`Fitted::spectrum`] and [`Fitted::path`] are there, also where something quicker would do.
     pub fn keep_spectrum(self) -> Self {
         Fit { keep_spectrum: true, ..self }
@@ -277,7 +286,9 @@ impl Fit {
 
     fn check_settings(&self) -> Result<()> {
         if self.kernels.is_empty() || self.exponents.is_empty() || self.lambdas.as_ref().is_some_and(Vec::is_empty) {
-            return Err(Error::Empty("there must be at least one kernel, one exponent and one λ to choose from".into()));
+            return Err(Error::Empty(
+                "there must be at least one kernel, one exponent and one λ to choose from".into(),
+            ));
         }
         if let Some(exponent) = self.exponents.iter().find(|m| !(1e-3..=1000.0).contains(*m)) {
             return Err(Error::argument("exponent", "above 0 (from 0.001 to 1000)", exponent));
@@ -291,6 +302,9 @@ impl Fit {
             if let Some(pair) = values.windows(2).find(|pair| pair[0] >= pair[1]) {
                 return Err(Error::argument(what, "in rising order", format!("{} before {}", pair[0], pair[1])));
             }
+        }
+        if self.metric.is_some() && self.kernels.len() > 1 {
+            return Err(Error::argument("the kernel whose metric is learned", "a single one", self.kernels.len()));
         }
         if self.criterion.needs_unlabelled() && self.unlabelled.is_none() {
             let got = format!("the criterion {} without any", self.criterion.spec());
@@ -316,7 +330,10 @@ impl Fit {
             is_linear: self.kernels.iter().all(|kernel| kernel.linear_scale().is_some()),
             is_weighted,
             fixed_exponent: self.fixed().map(|(exponent, _)| exponent),
-            only_ridges: self.exponents == [2.0] && !self.shared_ridge && suits_band(&self.criterion) && !self.keep_spectrum,
+            only_ridges: self.exponents == [2.0]
+                && !self.shared_ridge
+                && suits_band(&self.criterion)
+                && !self.keep_spectrum,
         }
     }
 

@@ -197,9 +197,7 @@ pub fn from_bytes(bytes: &[u8]) -> Result<Model, FormatError> {
     };
     let encoded = encoder.width();
     let projection = if header.is_projected { encoded.checked_mul(header.width) } else { Some(0) };
-    let said = numeric
-        .checked_mul(3)
-        .and_then(|scales| scales.checked_add(carried)?.checked_add(projection?));
+    let said = numeric.checked_mul(3).and_then(|scales| scales.checked_add(carried)?.checked_add(projection?));
     if said != Some(count) {
         return contradiction("its sizes do not fit its numbers");
     }
@@ -221,7 +219,8 @@ pub fn from_bytes(bytes: &[u8]) -> Result<Model, FormatError> {
         encoder.projection = Some(numbers.matrix(encoded, header.width)?);
     }
     let coded = |feature: &&Feature| matches!(feature, Feature::Text { text_as: TextAs::Equality, .. });
-    if encoder.points_width() != expected_width || encoder.features.iter().filter(coded).count() != header.code_columns {
+    if encoder.points_width() != expected_width || encoder.features.iter().filter(coded).count() != header.code_columns
+    {
         return contradiction("its features do not fit its points");
     }
     kernel.check(header.width, header.code_columns).map_err(|error| FormatError::Contradiction(error.to_string()))?;

@@ -84,8 +84,8 @@ pub mod spectrum;
 pub mod synthetic;
 pub mod table;
 
-pub use error::{Error, Result};
 pub use auto::{Automated, Automatic};
+pub use error::{Error, Result};
 pub use fit::{Fit, Fitted, Observer, Tried};
 pub use linalg::Matrix;
 pub use model::{Model, Summary};

@@ -144,7 +144,8 @@ mod tests {
             assert!((trace / 200.0 - found.mean_residual).abs() < 1e-13, "{trace} {}", found.mean_residual);
             assert_eq!(found.is_reached, most > 7);
             if most > 7 {
-                let worst = (0..200 * 200).map(|i| (gram.as_slice()[i] - product.as_slice()[i]).abs()).fold(0.0, f64::max);
+                let worst =
+                    (0..200 * 200).map(|i| (gram.as_slice()[i] - product.as_slice()[i]).abs()).fold(0.0, f64::max);
                 assert!(worst <= 200.0 * tolerance + 1e-12, "{worst}");
                 assert!(found.matrix.cols() < 150, "rank {}", found.matrix.cols());
             }

@@ -12,3 +12,50 @@ pub mod learn;
 pub mod objective;
 pub mod outer;
 pub(crate) mod ridge;
+
+use crate::error::{Error, Result, nearest};
+use objective::Goal;
+
+/// How the metric of a radial kernel is learned before λ and the exponent are chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rule {
+    /// One lengthscale per feature, by the gradient of a goal.
+    Each(Goal),
+    /// One scale per feature from the average outer product of the gradients of f.
+    Diagonal,
+    /// A linear map of the features from the same.
+    Full,
+}
+
+const RULES: [(&str, Rule, &str); 4] = [
+    ("each", Rule::Each(Goal::LeaveOneOut), "one lengthscale per feature, by the gradient of exact leave-one-out"),
+    (
+        "each-likelihood",
+        Rule::Each(Goal::Likelihood),
+        "one lengthscale per feature, by the gradient of restricted likelihood",
+    ),
+    (
+        "diagonal",
+        Rule::Diagonal,
+        "one scale per feature, by average gradient outer products, each step judged by leave-one-out",
+    ),
+    ("full", Rule::Full, "a linear map of the features, by average gradient outer products"),
+];
+
+impl Rule {
+    /// Reads a name.
+    pub fn parse(name: &str) -> Result<Self> {
+        let known = || RULES.iter().map(|(name, ..)| *name);
+        RULES.iter().find(|(known, ..)| *known == name).map(|(_, rule, _)| *rule).ok_or_else(|| Error::UnknownName {
+            axis: "metric",
+            name: crate::error::abbreviated(name),
+            known: known().map(str::to_owned).collect(),
+            suggestion: nearest(name, known()),
+        })
+    }
+
+    /// Names and what they mean.
+    pub fn all() -> impl Iterator<Item = (&'static str, &'static str)> {
+        RULES.iter().map(|(name, _, about)| (*name, *about))
+    }
+}

@@ -161,8 +161,15 @@ pub fn bytes(count: u64) -> String {
 mod tests {
     use super::*;
 
-    const SHAPE: Shape =
-        Shape { rows: 1000, features: 8, targets: 1, is_linear: false, is_weighted: false, fixed_exponent: None, only_ridges: false };
+    const SHAPE: Shape = Shape {
+        rows: 1000,
+        features: 8,
+        targets: 1,
+        is_linear: false,
+        is_weighted: false,
+        fixed_exponent: None,
+        only_ridges: false,
+    };
 
     #[test]
     fn the_method_follows_from_the_shape() {

@@ -49,7 +49,17 @@ pub fn log_spaced(what: &str, text: &str) -> Result<Vec<f64>> {
     };
     let (from, to) = (libm::log10(low), libm::log10(high));
     let inner = |i: usize| libm::pow(10.0, from + (to - from) * i as f64 / (points - 1) as f64);
-    Ok((0..points).map(|i| if i == 0 { low } else if i + 1 == points { high } else { significant(inner(i)) }).collect())
+    Ok((0..points)
+        .map(|i| {
+            if i == 0 {
+                low
+            } else if i + 1 == points {
+                high
+            } else {
+                significant(inner(i))
+            }
+        })
+        .collect())
 }
 
 /// A kernel's spec, in which every number may be a range: all kernels that it stands for.
@@ -88,7 +98,8 @@ pub fn kernels(spec: &str) -> Result<Vec<SharedKernel>> {
 fn find(spec: &str) -> Option<(usize, usize)> {
     let dots = spec.find("..")?;
     let belongs = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | ':' | '-' | '+');
-    let start = spec[..dots].rfind(|c: char| !belongs(c)).map_or(0, |i| i + spec[i..].chars().next().map_or(1, char::len_utf8));
+    let start =
+        spec[..dots].rfind(|c: char| !belongs(c)).map_or(0, |i| i + spec[i..].chars().next().map_or(1, char::len_utf8));
     let end = spec[dots..].find(|c: char| !belongs(c)).map_or(spec.len(), |i| dots + i);
     Some((start, end))
 }

@@ -4,10 +4,10 @@ mod along;
 mod band_judge;
 mod judge;
 
-pub(crate) use band_judge::{BandJudge, suits as suits_band};
-pub(crate) use judge::{Extras, Judge};
 pub use along::PathPoint;
+pub(crate) use band_judge::{BandJudge, suits as suits_band};
 pub use judge::Score;
+pub(crate) use judge::{Extras, Judge};
 
 use crate::spectrum::{Path, Spectrum};
 use judge::{HIGHEST, LOWEST};
@@ -116,11 +116,7 @@ impl Search {
             exponents: self.exponents.clone(),
             lambdas: Vec::new(),
             scores: Vec::new(),
-            best: Choice {
-                exponent: 2.0,
-                lambda: 1.0,
-                score: Score { value: f64::INFINITY, standard_error: None },
-            },
+            best: Choice { exponent: 2.0, lambda: 1.0, score: Score { value: f64::INFINITY, standard_error: None } },
         };
         let mut best: Option<(usize, usize)> = None;
         for (e, exponent) in self.exponents.iter().enumerate() {
@@ -132,7 +128,8 @@ impl Search {
             let valley = if judge.only_valleys() { lowest_valley(&scores) } else { None };
             if let Some(l) = valley.or_else(|| best_index(&scores)) {
                 let improves = |(be, bl): (usize, usize)| {
-                    let known = surface.scores[be][bl].value + self.handicap(self.exponents[be], &surface.scores[be][bl]);
+                    let known =
+                        surface.scores[be][bl].value + self.handicap(self.exponents[be], &surface.scores[be][bl]);
                     let found = scores[l].value + self.handicap(*exponent, &scores[l]);
                     found < known - known.abs() * 1e-9
                 };
@@ -178,7 +175,11 @@ impl Search {
                     let centre = judge.same_ridge(champion.exponent, champion.lambda, exponent);
                     between(judge, exponent, (centre - 1.0, centre + 1.0), Choice { exponent, ..champion })
                 });
-                if left.score.value < right.score.value { high = b } else { low = a }
+                if left.score.value < right.score.value {
+                    high = b
+                } else {
+                    low = a
+                }
                 for found in [left, right] {
                     if found.score.value < champion.score.value && found.exponent != champion.exponent {
                         champion = found;

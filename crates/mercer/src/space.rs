@@ -3,9 +3,9 @@
 use rayon::prelude::*;
 
 use crate::kernel::{Distance, Kernel, Points, SharedKernel};
-use crate::simd::vectorize;
 use crate::linalg::double::{self, Double};
 use crate::linalg::{Matrix, Parts};
+use crate::simd::vectorize;
 
 /// Columns of a Gram matrix that one task fills.
 const STRIP: usize = 8;

@@ -15,8 +15,8 @@ pub(crate) use banded::Banded;
 pub(crate) use deleted::DeletedRow;
 pub(crate) use deleted_group::DeletedGroup;
 pub use path::Path;
-pub(crate) use tabulated::{Grid, Tabulated};
 pub(crate) use path::{Curve, CurvePoint, Remembered};
+pub(crate) use tabulated::{Grid, Tabulated};
 
 use rayon::prelude::*;
 
@@ -163,8 +163,7 @@ impl Spectrum {
             .collect();
         let kind = Kind::Linear { back, mean_features, scale };
         let constant = offset.then(|| (constant_own, multiply_transposed(&basis, &constant_image).into_vec()));
-        Ok(Spectrum {
-            constant, eigenvalues, basis, root_weights, weight_sum, offset, outside, check: svd.check, kind })
+        Ok(Spectrum { constant, eigenvalues, basis, root_weights, weight_sum, offset, outside, check: svd.check, kind })
     }
 
     /// From a factor, K = F Fᵀ with n × r numbers: the spectrum of the r × r matrix FᵀF. What it loses of the small

@@ -32,7 +32,8 @@ fn problem(seed: u64) -> Problem {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let rows = 5 + random.next_u32() as usize % 14;
     let features = pick(&mut random, &[1, 2, 3, 25]);
-    let spec = pick(&mut random, &["gaussian(lengthscale=0.7)", "linear", "polynomial(degree=2,constant=1)", "matern32"]);
+    let spec =
+        pick(&mut random, &["gaussian(lengthscale=0.7)", "linear", "polynomial(degree=2,constant=1)", "matern32"]);
     let shift = if spec.starts_with("gauss") { pick(&mut random, &[0.0, 1e8]) } else { 0.0 };
     let mut x = Matrix::from_fn(rows, features, |_, _| shift + 2.0 * uniform(&mut random) - 1.0);
     let mut y: Vec<f64> = (0..rows).map(|_| 3.0 * uniform(&mut random) + 2.0).collect();
@@ -164,7 +165,8 @@ fn surfaces_equal_single_evaluations() {
     let mut worst: f64 = 0.0;
     for seed in 0..60 {
         let Problem { kernel, x, y, weights, offset, folds, .. } = problem(seed);
-        let spectrum = Spectrum::from_gram(mercer::space::gram(&*kernel, &Points::new(&x)), weights.as_deref(), offset).unwrap();
+        let spectrum =
+            Spectrum::from_gram(mercer::space::gram(&*kernel, &Points::new(&x)), weights.as_deref(), offset).unwrap();
         let target = spectrum.target(&y).unwrap();
         let base = Fit::with_shared(kernel).exponents(&exponents).lambdas(&lambdas).on_grid();
         let base = if offset { base } else { base.without_offset() };
@@ -184,7 +186,11 @@ fn surfaces_equal_single_evaluations() {
                 let share = ridge.map_or(1.0, |t| t.exp() * spectrum.weight_sum() / spectrum.largest());
                 let allowed = 1e-7 + 1e-16 / share;
                 worst = worst.max(if share > 1e-6 { error } else { 0.0 });
-                assert!(error < allowed, "seed {seed}, m = {exponent}, λ = {}: {error:.1e}, share {share:.1e}", lambdas[l]);
+                assert!(
+                    error < allowed,
+                    "seed {seed}, m = {exponent}, λ = {}: {error:.1e}, share {share:.1e}",
+                    lambdas[l]
+                );
             }
         }
         assert!(folds.groups.len() >= 3);

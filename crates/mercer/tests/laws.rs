@@ -324,3 +324,24 @@ fn the_same_bits_for_any_number_of_threads() {
         }
     }
 }
+
+/// A target that depends on one of five features: every way of learning the metric finds it, and the model is better for it.
+#[test]
+fn learned_metrics_find_the_feature_that_matters() {
+    let Data { x, .. } = data(120, 5, 21);
+    let y: Vec<f64> = (0..120).map(|i| (6.0 * x.get(i, 2)).sin()).collect();
+    let plain = Fit::with_shared(kernel::parse("matern52").unwrap()).fit(&x, &y).unwrap();
+    for (name, _) in mercer::metric::Rule::all() {
+        let rule = mercer::metric::Rule::parse(name).unwrap();
+        let fit = Fit::with_shared(kernel::parse("matern52").unwrap()).learn_metric(rule);
+        let fitted = fit.fit(&x, &y).unwrap();
+        let (better, before) = (fitted.summary().loo_rmse.unwrap(), plain.summary().loo_rmse.unwrap());
+        assert!(better < 0.5 * before, "{name}: {better} against {before}");
+        // The model predicts through its learned map, and comes back from bytes with it.
+        let again = mercer::format::from_bytes(&mercer::format::to_bytes(&fitted.model).unwrap()).unwrap();
+        assert_eq!(again.predict(&x).unwrap(), fitted.model.predict(&x).unwrap());
+        close(fitted.model.predict(&x).unwrap().get(3, 0), fitted.solutions[0].fitted[3], 1e-9, name);
+    }
+    assert!(mercer::metric::Rule::parse("ful").unwrap_err().to_string().contains("did you mean full"));
+    assert!(Fit::new(Linear).learn_metric(mercer::metric::Rule::Full).fit(&x, &y).is_err());
+}

@@ -52,8 +52,7 @@ impl Polish<'_> {
     /// Steps along λ and the stretch in turn, then shorter ones, from (stretch, log λ): both, and the error.
     pub fn run(&self, start: [f64; 2], can_stretch: bool, steps: &Steps) -> [f64; 3] {
         let units = deviations(self.design);
-        let root_weights: Option<Vec<f64>> =
-            self.design.weights.as_ref().map(|w| w.iter().map(|w| w.sqrt()).collect());
+        let root_weights: Option<Vec<f64>> = self.design.weights.as_ref().map(|w| w.iter().map(|w| w.sqrt()).collect());
         let error = |at: [f64; 2]| self.error(at[0], at[1], &units, root_weights.as_deref());
         let mut at = start;
         let mut least = error(at);

@@ -236,13 +236,7 @@ impl Automatic {
     }
 
     /// Fits the best on all rows. When it was learned from a part of them, the two best compete once more.
-    fn fit_best(
-        &self,
-        tried: &[Tried],
-        ranking: &[usize],
-        designs: Designs,
-        clock: &Clock,
-    ) -> Result<Best> {
+    fn fit_best(&self, tried: &[Tried], ranking: &[usize], designs: Designs, clock: &Clock) -> Result<Best> {
         let first = *ranking.first().ok_or_else(|| Error::Decomposition("no candidate could be fitted".into()))?;
         self.stage("fitting")?;
         let rows = designs.rows();
@@ -263,7 +257,8 @@ impl Automatic {
                 break;
             }
             let start = [0.0, libm::log(gamma_of(&tried[index]) / part_weight(rows))];
-            found.extend(self.polish(&tried[index], "all rows", &designs, clock, start, &COARSE)?.map(|at| (index, at)));
+            found
+                .extend(self.polish(&tried[index], "all rows", &designs, clock, start, &COARSE)?.map(|at| (index, at)));
         }
         let total = designs.standard.weight_sum() * designs.standard.y.cols() as f64;
         let mut on_all_rows: HashMap<usize, f64> = found.iter().map(|(index, at)| (*index, at[2] / total)).collect();
@@ -271,7 +266,8 @@ impl Automatic {
         found.truncate(2);
         let mut best: Option<(usize, [f64; 3])> = None;
         for (index, at) in found {
-            let fine = self.polish(&tried[index], "all rows, finer", &designs, clock, [at[0], at[1]], &FINE)?.unwrap_or(at);
+            let fine =
+                self.polish(&tried[index], "all rows, finer", &designs, clock, [at[0], at[1]], &FINE)?.unwrap_or(at);
             on_all_rows.insert(index, fine[2] / total);
             if best.is_none_or(|(_, least)| fine[2] < least[2]) {
                 best = Some((index, fine));

@@ -1,14 +1,15 @@
 //! Learning one candidate on some rows, and judging it on others.
 
-use super::candidates::Candidate;
 use super::Metric;
+use super::candidates::Candidate;
 use crate::criterion::Criterion;
 use crate::criterion::formula::Formula;
 use crate::data::{Design, project};
 use crate::error::Result;
 use crate::kernel::Points;
 use crate::linalg::Matrix;
-use crate::metric::learn::{Learned, Rows, full, per_feature};
+use crate::metric::learn::{Learned, Rows, by_outer_products, per_feature};
+use crate::metric::objective::Goal;
 use crate::metric::ridge::ridge_fit;
 use crate::select::{Extras, Judge, Search};
 use crate::space;
@@ -32,8 +33,8 @@ pub(super) fn learn(
     let root_weights: Option<Vec<f64>> = design.weights.as_ref().map(|w| w.iter().map(|w| w.sqrt()).collect());
     let rows = Rows { x: &x, y: &design.y, root_weights: root_weights.as_deref(), offset };
     match candidate.metric {
-        Metric::Full => full(&rows, &families[0], STEPS, keep_on),
-        _ => per_feature(&rows, &families, candidate.is_tied(), keep_on),
+        Metric::Full => by_outer_products(&rows, &families[0], false, STEPS, keep_on),
+        _ => per_feature(&rows, &families, candidate.is_tied(), Goal::Likelihood, keep_on),
     }
 }
 
@@ -49,7 +50,8 @@ fn by_leave_one_out(candidate: &Candidate, design: &Design, offset: bool) -> Res
     let targets = (0..design.y.cols()).map(|t| spectrum.target(design.y.col(t))).collect::<Result<Vec<_>>>()?;
     let members: Vec<_> = targets.iter().collect();
     let extras = Extras::default();
-    let search = Search { exponents: vec![2.0], lambdas: None, refine: true, preferred: None, one_standard_error: false };
+    let search =
+        Search { exponents: vec![2.0], lambdas: None, refine: true, preferred: None, one_standard_error: false };
     let Some(judge) = Judge::new(&spectrum, &members, &Criterion::LeaveOneOut, &extras, None)? else { return Ok(None) };
     let Some(surface) = search.run(&judge) else { return Ok(None) };
     let gamma = surface.best.lambda * spectrum.weight_sum();
@@ -84,8 +86,7 @@ pub(super) fn held_out_errors(
     };
     let points = map(&training.points);
     let root_weights: Option<Vec<f64>> = training.weights.as_ref().map(|w| w.iter().map(|w| w.sqrt()).collect());
-    let fit =
-        ridge_fit(&*learned.kernel, &points, &training.y, root_weights.as_deref(), offset, learned.gamma, false);
+    let fit = ridge_fit(&*learned.kernel, &points, &training.y, root_weights.as_deref(), offset, learned.gamma, false);
     let Some(fit) = fit else { return Ok(None) };
     let predicted: Matrix = fit.predict(&*learned.kernel, &points, &map(&held_out.points));
     let squares: Vec<f64> = (0..fold.len())

@@ -123,7 +123,9 @@ mod tests {
 
     #[test]
     fn every_row_is_held_out_once_per_repeat_in_folds_of_even_size() {
-        for (rows, folds, repeats, in_order) in [(10, 3, 2, false), (10, 10, 1, false), (11, 4, 1, true), (2, 2, 1, true)] {
+        for (rows, folds, repeats, in_order) in
+            [(10, 3, 2, false), (10, 10, 1, false), (11, 4, 1, true), (2, 2, 1, true)]
+        {
             let drawn = Folds::draw(&FoldRule { folds, repeats, in_order }, rows, None, 7).unwrap();
             assert!(is_partition(&drawn, rows));
             assert!(drawn.groups.iter().all(|group| (rows / folds..=rows / folds + 1).contains(&group.len())));

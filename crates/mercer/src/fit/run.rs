@@ -1,13 +1,13 @@
 //! A fit, step by step: Gram matrix, decomposition, choice, solution, model.
 
 mod banded;
+mod learned;
 mod recorded;
 mod trials;
 
 use std::sync::Arc;
 
 use super::{Fit, Fitted, Tried};
-use trials::Trials;
 use crate::certificate::Certificate;
 use crate::criterion::{LeaveOneOut, leave_one_out};
 use crate::data::Design;
@@ -21,6 +21,7 @@ use crate::plan::{Method, Plan, Shape};
 use crate::select::{Choice, Extras, Judge, Search, Surface};
 use crate::solver::{Solution, spectral};
 use crate::spectrum::{Spectrum, Target};
+use trials::Trials;
 
 /// Told the name of each step; an error ends the fit.
 type Stage<'a> = &'a (dyn Fn(&'static str) -> Result<()> + Sync);
@@ -37,6 +38,10 @@ struct Candidate {
 
 impl Fit {
     pub(crate) fn fit_design(&self, design: Design) -> Result<Fitted> {
+        if let Some(rule) = self.metric {
+            let (kernel, design) = self.with_metric(rule, design)?;
+            return Fit { metric: None, kernels: vec![kernel], ..self.clone() }.fit_design(design);
+        }
         let points = &design.points;
         let shape = self.shape(design.rows(), points.features(), design.y.cols(), design.weights.is_some());
         let mut plan = self.check_memory(&shape)?;
@@ -134,12 +139,7 @@ impl Fit {
     }
 
     /// Solutions and leave-one-out of every target, from one decomposition.
-    fn solve_on(
-        &self,
-        candidate: Candidate,
-        design: &Design,
-        stage: Stage<'_>,
-    ) -> Result<Found> {
+    fn solve_on(&self, candidate: Candidate, design: &Design, stage: Stage<'_>) -> Result<Found> {
         let Candidate { kernel, spectrum, targets, choices, .. } = candidate;
         let weights = design.weights.as_deref();
         let mut found = Found::default();
@@ -211,10 +211,7 @@ impl Fit {
             Expansion::Linear { coefficients }
         } else if kernel.is_precomputed() {
             // Kernel values come with every new row; only their number is needed.
-            Expansion::Kernel {
-                points: Points::new(&Matrix::zeros(design.rows(), 0)),
-                alpha: coefficients,
-            }
+            Expansion::Kernel { points: Points::new(&Matrix::zeros(design.rows(), 0)), alpha: coefficients }
         } else {
             Expansion::Kernel { points: design.points.clone(), alpha: coefficients }
         };

@@ -109,11 +109,8 @@ pub fn minimise(
 fn direction(gradient: &[f64], history: &[(Vec<f64>, Vec<f64>)], is_free: &[bool]) -> Vec<f64> {
     let masked = |v: &[f64]| v.iter().zip(is_free).map(|(v, free)| if *free { *v } else { 0.0 }).collect::<Vec<f64>>();
     let mut q = masked(gradient);
-    let pairs: Vec<(Vec<f64>, Vec<f64>)> = history
-        .iter()
-        .map(|(s, y)| (masked(s), masked(y)))
-        .filter(|(s, y)| dot(s, y) > 0.0)
-        .collect();
+    let pairs: Vec<(Vec<f64>, Vec<f64>)> =
+        history.iter().map(|(s, y)| (masked(s), masked(y))).filter(|(s, y)| dot(s, y) > 0.0).collect();
     let mut shares = Vec::with_capacity(pairs.len());
     for (s, y) in pairs.iter().rev() {
         let share = dot(s, &q) / dot(s, y);
@@ -155,9 +152,8 @@ mod tests {
     fn walls_hold_and_failures_are_stepped_back_from() {
         // (x − 3)² + (y + 1)², x at most 2; not defined for y < −0.9.
         let function = |x: &[f64]| {
-            (x[1] >= -0.9).then(|| {
-                ((x[0] - 3.0).powi(2) + (x[1] + 1.0).powi(2), vec![2.0 * (x[0] - 3.0), 2.0 * (x[1] + 1.0)])
-            })
+            (x[1] >= -0.9)
+                .then(|| ((x[0] - 3.0).powi(2) + (x[1] + 1.0).powi(2), vec![2.0 * (x[0] - 3.0), 2.0 * (x[1] + 1.0)]))
         };
         let found = minimise(&[0.0, 1.0], &[-2.0; 2], &[2.0; 2], &LIMITS, function).unwrap();
         assert_eq!(found.at[0], 2.0);

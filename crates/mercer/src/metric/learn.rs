@@ -72,7 +72,12 @@ impl Learned {
     }
 
     /// Back from [`to_numbers`](Self::to_numbers), for the same families and number of features.
-    pub(crate) fn from_numbers(families: &[SharedKernel], features: usize, tied: bool, numbers: &[f64]) -> Option<Self> {
+    pub(crate) fn from_numbers(
+        families: &[SharedKernel],
+        features: usize,
+        tied: bool,
+        numbers: &[f64],
+    ) -> Option<Self> {
         let [gamma, objective, parameters, length, rest @ ..] = numbers else { return None };
         let length = (*length == (families.len() * (features + 1)) as f64).then_some(*length as usize)?;
         let (point, map) = (rest.get(..length)?, rest.get(length..)?);
@@ -116,14 +121,23 @@ const RIDGE: (f64, f64) = (-14.0, 5.0);
 const PRIOR: f64 = 1.5;
 
 /// Learns one lengthscale per feature of every part of a sum of families (or one for all, with `tied`), and the ridge,
-/// by restricted likelihood. `None` when nothing can be computed.
-pub fn per_feature(rows: &Rows<'_>, families: &[SharedKernel], tied: bool, keep_on: &dyn Fn() -> bool) -> Result<Option<Learned>> {
-    let objective =
-        Objective::new(families, rows.x.clone(), rows.y, rows.root_weights, rows.offset, Goal::Likelihood)?;
+/// by the gradient of a goal. `None` when nothing can be computed.
+pub fn per_feature(
+    rows: &Rows<'_>,
+    families: &[SharedKernel],
+    tied: bool,
+    goal: Goal,
+    keep_on: &dyn Fn() -> bool,
+) -> Result<Option<Learned>> {
+    let objective = Objective::new(families, rows.x.clone(), rows.y, rows.root_weights, rows.offset, goal)?;
     let d = rows.x.cols();
     let ties = Ties { features: d, parts: families.len(), tied };
     let (start, low, high) = ties.start_and_box();
-    let scale = 1.0 / rows.x.rows() as f64;
+    // Log likelihood grows with the rows; the logarithm of a sum of squares counts half of itself for each row.
+    let scale = match goal {
+        Goal::Likelihood => 1.0 / rows.x.rows() as f64,
+        Goal::LeaveOneOut => 0.5,
+    };
     let limits = Limits { evaluations: EVALUATIONS, gain: GAIN, longest_step: 2.0 };
     let found = minimise(&start, &low, &high, &limits, |point| {
         if !keep_on() {
@@ -132,13 +146,18 @@ pub fn per_feature(rows: &Rows<'_>, families: &[SharedKernel], tied: bool, keep_
         let value = objective.at(&ties.spread(point))?;
         let mut gradient = ties.gather(&value.gradient);
         let mut penalty = 0.0;
+        let mut pulls = std::collections::HashMap::new();
         for place in ties.lengthscales() {
             let away = (point[place] - start[place]) / PRIOR;
             penalty += 0.5 * away * away;
-            gradient[place] += away / PRIOR;
+            pulls.insert(place, away / PRIOR);
         }
-        gradient.iter_mut().for_each(|g| *g *= scale);
-        Some(((value.value + penalty) * scale, gradient))
+        let per_row = 1.0 / rows.x.rows() as f64;
+        for (place, g) in gradient.iter_mut().enumerate() {
+            let pull = pulls.get(&place).copied().unwrap_or(0.0);
+            *g = *g * scale + pull * per_row;
+        }
+        Some((value.value * scale + penalty * per_row, gradient))
     });
     let Some(found) = found else { return Ok(None) };
     let point = ties.spread(&found.at);
@@ -149,9 +168,15 @@ pub fn per_feature(rows: &Rows<'_>, families: &[SharedKernel], tied: bool, keep_
     Ok(Some(Learned { kernel, map: None, gamma, objective, parameters, point }))
 }
 
-/// Learns a linear map of the features: the average outer product of the gradients of f, to the power ½, iterated; the
+/// Learns a linear map of the features, or one scale for each: the average outer product of the gradients of f, to the power ½, iterated; the
 /// lengthscale and the ridge are found again at every step, and the step with the least leave-one-out error is kept.
-pub fn full(rows: &Rows<'_>, family: &SharedKernel, steps: usize, keep_on: &dyn Fn() -> bool) -> Result<Option<Learned>> {
+pub fn by_outer_products(
+    rows: &Rows<'_>,
+    family: &SharedKernel,
+    diagonal: bool,
+    steps: usize,
+    keep_on: &dyn Fn() -> bool,
+) -> Result<Option<Learned>> {
     let d = rows.x.cols();
     let mut map = Matrix::from_fn(d, d, |i, j| f64::from(i == j));
     let mut best: Option<(f64, Learned)> = None;
@@ -161,12 +186,14 @@ pub fn full(rows: &Rows<'_>, family: &SharedKernel, steps: usize, keep_on: &dyn 
         }
         let x = project(rows.x, &map);
         let here = Rows { x: &x, ..*rows };
-        let Some(learned) = per_feature(&here, std::slice::from_ref(family), true, keep_on)? else { break };
+        let Some(learned) = per_feature(&here, std::slice::from_ref(family), true, Goal::Likelihood, keep_on)? else {
+            break;
+        };
         let points = Points::new(&x);
         let fit = ridge_fit(&*learned.kernel, &points, rows.y, rows.root_weights, rows.offset, learned.gamma, true);
         let Some(fit) = fit else { break };
         let error: f64 = fit.residuals.as_ref().map_or(f64::INFINITY, |e| e.as_slice().iter().map(|e| e * e).sum());
-        let parameters = d * (d + 1) / 2 + 2;
+        let parameters = 2 + if diagonal { d } else { d * (d + 1) / 2 };
         if best.as_ref().is_none_or(|(least, _)| error < *least) {
             best = Some((error, Learned { map: Some(map.clone()), parameters, ..learned.clone() }));
         }
@@ -176,7 +203,7 @@ pub fn full(rows: &Rows<'_>, family: &SharedKernel, steps: usize, keep_on: &dyn 
         // Gradients in the coordinates of the features: the map's transpose (it is symmetric) comes before.
         let inner = average_outer_product(&*learned.kernel, &x, &fit.alpha);
         let outer = crate::linalg::multiply(&crate::linalg::multiply(&map, &inner), &map);
-        match map_of(&outer, 0.5, false)? {
+        match map_of(&outer, 0.5, diagonal)? {
             Some(next) => map = next,
             None => break,
         }

@@ -71,8 +71,11 @@ impl<'a> Objective<'a> {
         for t in 0..y.cols() {
             let column = scaled.col_mut(t);
             let total: f64 = (0..column.len()).map(|i| root(i) * root(i)).sum();
-            let mean =
-                if offset { (0..column.len()).map(|i| root(i) * root(i) * column[i]).sum::<f64>() / total } else { 0.0 };
+            let mean = if offset {
+                (0..column.len()).map(|i| root(i) * root(i) * column[i]).sum::<f64>() / total
+            } else {
+                0.0
+            };
             column.iter_mut().enumerate().for_each(|(i, v)| *v = root(i) * (*v - mean));
             let size = (column.iter().map(|v| v * v).sum::<f64>() / total).sqrt();
             if size > 0.0 {
@@ -271,7 +274,8 @@ mod tests {
 
     fn data(n: usize) -> (Matrix, Matrix) {
         let x = Matrix::from_fn(n, 3, |i, j| ((i * 7 + j * 13) % 17) as f64 / 5.0 + (i as f64 * 0.37).sin());
-        let y = Matrix::from_fn(n, 2, |i, t| (x.get(i, 0) + 0.3 * x.get(i, 1 + t)).sin() + 0.1 * (i as f64 * 1.7).cos());
+        let y =
+            Matrix::from_fn(n, 2, |i, t| (x.get(i, 0) + 0.3 * x.get(i, 1 + t)).sin() + 0.1 * (i as f64 * 1.7).cos());
         (x, y)
     }
 

@@ -97,7 +97,15 @@ impl<'a> DeletedGroup<'a> {
                 }
             })
             .collect();
-        DeletedGroup { eigenvalues: &spectrum.eigenvalues[..visible], basis_rows, null, roots, weight_left, targets, power }
+        DeletedGroup {
+            eigenvalues: &spectrum.eigenvalues[..visible],
+            basis_rows,
+            null,
+            roots,
+            weight_left,
+            targets,
+            power,
+        }
     }
 
     /// Residuals y − f₋B(x) of the group's rows, `[target][row]` in the targets' own units, of the fit with this

@@ -137,7 +137,8 @@ impl Spectrum {
                         let row = start + i;
                         let root = self.root_weights.as_ref().map_or(1.0, |s| s[row]);
                         let weight_left = self.weight_sum - root * root;
-                        let null_part: Vec<f64> = (visible..self.basis.cols()).map(|k| self.basis.get(row, k)).collect();
+                        let null_part: Vec<f64> =
+                            (visible..self.basis.cols()).map(|k| self.basis.get(row, k)).collect();
                         let null = forget_rounding_squares(&null_part) + self.outside[row];
                         let mut table = Tabulated {
                             log_weight_left: libm::log(weight_left),
@@ -173,8 +174,7 @@ impl Spectrum {
                             table.errors.push(errors);
                             let zero = sums.centred[row] / own;
                             table.zero_errors.push(libm::ldexp(zero, power));
-                            table.zero_train +=
-                                (sums.centred_energy - sums.centred[row] * zero).max(0.0) / weight_left;
+                            table.zero_train += (sums.centred_energy - sums.centred[row] * zero).max(0.0) / weight_left;
                             let coordinates = rows_dot(&rows, i, d, &sums.z, zero);
                             table.has_energy |= coordinates > self.largest() * sums.rounding;
                         }

@@ -23,7 +23,8 @@ impl Fit {
     ) -> Result<(SharedKernel, Found)> {
         let (tried, best) = Trials::new(self, kernels, design, Method::Band, stage)?.run_banded()?;
         // A constant target has no surface; every λ gives the same model.
-        let mut lambdas = vec![self.lambdas.as_ref().map_or(1.0, |lambdas| lambdas[lambdas.len() - 1]); design.y.cols()];
+        let mut lambdas =
+            vec![self.lambdas.as_ref().map_or(1.0, |lambdas| lambdas[lambdas.len() - 1]); design.y.cols()];
         let varying = (0..design.y.cols()).filter(|t| varies(design.y.col(*t), self.offset));
         for (t, surface) in varying.zip(&tried[best].surfaces) {
             lambdas[t] = surface.best.lambda;
@@ -76,8 +77,7 @@ impl Fit {
             let columns: Vec<f64> = (start..start + same).flat_map(|t| design.y.col(t).to_vec()).collect();
             let y = Matrix::from_columns(design.rows(), same, columns)?;
             let lambda = lambdas[start];
-            let solved =
-                cholesky::solve(kernel, &design.points, &y, lambda, self.offset, self.diagnostics, stage)?;
+            let solved = cholesky::solve(kernel, &design.points, &y, lambda, self.offset, self.diagnostics, stage)?;
             found.solutions.extend(solved.solutions);
             found.penalties.extend(vec![(2.0, lambda); same]);
             found.residuals.extend(match solved.residuals {

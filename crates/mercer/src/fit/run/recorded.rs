@@ -28,11 +28,7 @@ pub fn read(numbers: &[f64]) -> Option<(Vec<Surface>, f64)> {
     let mut surfaces = Vec::new();
     for _ in 0..count(rest.next()?)? {
         let exponents = count(rest.next()?)?;
-        let best = Choice {
-            exponent: rest.next()?,
-            lambda: rest.next()?,
-            score: score_of(rest.next()?, rest.next()?),
-        };
+        let best = Choice { exponent: rest.next()?, lambda: rest.next()?, score: score_of(rest.next()?, rest.next()?) };
         let mut surface = Surface { exponents: Vec::new(), lambdas: Vec::new(), scores: Vec::new(), best };
         for _ in 0..exponents {
             surface.exponents.push(rest.next()?);

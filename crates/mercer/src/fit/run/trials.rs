@@ -58,7 +58,11 @@ impl<'a> Trials<'a> {
         };
         let unlabelled = match &fit.unlabelled {
             Some(_) if kernels.iter().any(|kernel| kernel.is_precomputed()) => {
-                return Err(Error::argument("rows without target", "used with a kernel that has a formula", "precomputed"));
+                return Err(Error::argument(
+                    "rows without target",
+                    "used with a kernel that has a formula",
+                    "precomputed",
+                ));
             }
             Some(frame) => {
                 let (points, complete) = design.encoder.encode(frame)?;
@@ -76,7 +80,8 @@ impl<'a> Trials<'a> {
         let screened = self.screen()?;
         let mut decomposed: Vec<Option<Candidate>> = Vec::new();
         let mut tried: Vec<Tried> = Vec::new();
-        let is_side_by_side = self.kernels.len() > 1 && self.design.rows() <= SIDE_BY_SIDE && self.method == Method::Spectral;
+        let is_side_by_side =
+            self.kernels.len() > 1 && self.design.rows() <= SIDE_BY_SIDE && self.method == Method::Spectral;
         let indices: Vec<usize> = (0..self.kernels.len()).collect();
         for pair in indices.chunks(if is_side_by_side { 2 } else { 1 }) {
             let results: Vec<Result<(Tried, Option<Candidate>)>> = if is_side_by_side {
@@ -90,7 +95,11 @@ impl<'a> Trials<'a> {
                 decomposed.push(candidate);
                 // Only the best one's decomposition is worth its memory.
                 let best = best_of(&tried);
-                decomposed.iter_mut().enumerate().filter(|(index, _)| Some(*index) != best).for_each(|(_, kept)| *kept = None);
+                decomposed
+                    .iter_mut()
+                    .enumerate()
+                    .filter(|(index, _)| Some(*index) != best)
+                    .for_each(|(_, kept)| *kept = None);
             }
         }
         let best = best_of(&tried).ok_or_else(nothing_to_choose)?;
@@ -205,7 +214,12 @@ impl<'a> Trials<'a> {
     fn screen(&self) -> Result<Vec<Option<Tried>>> {
         let suits = self.unlabelled.is_none() && self.fit.criterion != Criterion::Formula(Formula::Likelihood);
         let is_precomputed = self.kernels.iter().any(|kernel| kernel.is_precomputed());
-        if self.kernels.len() < 2 || self.design.rows() < MANY || !suits || is_precomputed || self.method == Method::Primal {
+        if self.kernels.len() < 2
+            || self.design.rows() < MANY
+            || !suits
+            || is_precomputed
+            || self.method == Method::Primal
+        {
             return Ok(vec![None; self.kernels.len()]);
         }
         let one = |(index, kernel): (usize, &SharedKernel)| {
