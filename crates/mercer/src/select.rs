@@ -176,9 +176,9 @@ impl Search {
                     between(judge, exponent, (centre - 1.0, centre + 1.0), Choice { exponent, ..champion })
                 });
                 if left.score.value < right.score.value {
-                    high = b
+                    high = b;
                 } else {
-                    low = a
+                    low = a;
                 }
                 for found in [left, right] {
                     if found.score.value < champion.score.value && found.exponent != champion.exponent {

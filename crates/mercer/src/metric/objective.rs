@@ -316,7 +316,8 @@ mod tests {
         let (x, y) = data(25);
         let family = parse("matern52").unwrap();
         let one = Matrix::column_vector(y.col(0).to_vec());
-        let objective = Objective::new(&[family.clone()], x.clone(), &one, None, true, Goal::LeaveOneOut).unwrap();
+        let objective =
+            Objective::new(std::slice::from_ref(&family), x.clone(), &one, None, true, Goal::LeaveOneOut).unwrap();
         let value = objective.at(&[-2.0, 0.5, 0.5, 0.5]).unwrap().value;
         let kernel = family.with_lengthscales(&[libm::exp(0.5)]).unwrap();
         let spectrum =

@@ -55,7 +55,7 @@ mod tests {
             scores: vec![vec![score(3.0, Some(0.1)), score(2.0, None)], vec![score(f64::INFINITY, None)]],
             best: Choice { exponent: 1.5, lambda: 1.0, score: score(2.0, None) },
         };
-        let numbers = write(&[surface.clone()], 2.0);
+        let numbers = write(std::slice::from_ref(&surface), 2.0);
         assert_eq!(read(&numbers), Some((vec![surface], 2.0)));
         assert_eq!(read(&numbers[..numbers.len() - 1]), None);
         assert_eq!(read(&[1.0, -1.0]), None);

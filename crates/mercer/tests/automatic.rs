@@ -1,0 +1,138 @@
+//! The automatic mode: it finds what is there, says what it tried, resumes, and survives tables that give it nothing.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use mercer::auto::Metric;
+use mercer::data::{Column, Frame, Roles};
+use mercer::journal::Journal;
+use mercer::prelude::*;
+use mercer::{Automated, Automatic};
+
+fn roles() -> Roles {
+    Roles { targets: vec!["y".into()], ..Roles::default() }
+}
+
+fn friedman(rows: usize, noise: f64) -> Frame {
+    mercer::synthetic::generator("friedman1").unwrap().frame(rows, noise, 3).unwrap()
+}
+
+fn chosen(found: &Automated) -> &mercer::auto::Trial {
+    found.trials.iter().find(|trial| trial.is_chosen).unwrap()
+}
+
+#[test]
+fn friedman_is_learned_and_the_irrelevant_features_are_seen_to_be() {
+    let found = Automatic::new().fit_frame(&friedman(150, 0.5), &roles()).unwrap();
+    assert!(found.trials.len() >= 10 && !found.ran_out);
+    let best = chosen(&found);
+    assert_eq!(best.metric, Metric::Each, "{best:?}");
+    let least = found.trials.iter().filter_map(|trial| trial.rmse).fold(f64::INFINITY, f64::min);
+    assert!(best.rmse.unwrap() < 1.3 * least);
+    // x6 … x10 are noise.
+    let noise: f64 = found
+        .importance
+        .iter()
+        .filter(|(name, _)| ["x6", "x7", "x8", "x9", "x10"].contains(&&name[..]))
+        .map(|(_, s)| s)
+        .sum();
+    assert!(noise < 0.1, "{:?}", found.importance);
+    let fresh = mercer::synthetic::generator("friedman1").unwrap().frame(500, 0.0, 99).unwrap();
+    let Column::Number(truth) = fresh.column("y").unwrap() else { panic!("numbers") };
+    let predicted = found.fitted.model.predict_frame(&fresh).unwrap();
+    let mse = truth.iter().zip(&predicted[0]).map(|(y, f)| (y - f.unwrap()).powi(2)).sum::<f64>() / 500.0;
+    assert!(mse.sqrt() < 0.9, "{}", mse.sqrt());
+}
+
+/// Remembers in memory, and stops the run after a number of records.
+#[derive(Debug, Default)]
+struct Memory {
+    known: Mutex<HashMap<String, Vec<f64>>>,
+    recalled: AtomicUsize,
+}
+
+impl Journal for Memory {
+    fn recall(&self, key: &str) -> Option<Vec<f64>> {
+        let known = self.known.lock().unwrap().get(key).cloned();
+        self.recalled.fetch_add(usize::from(known.is_some()), Ordering::Relaxed);
+        known
+    }
+    fn record(&self, key: &str, numbers: &[f64]) {
+        self.known.lock().unwrap().insert(key.to_owned(), numbers.to_vec());
+    }
+}
+
+#[test]
+fn a_stopped_search_goes_on_and_ends_with_the_same_bits() {
+    let frame = friedman(60, 1.0);
+    let bytes = |found: &Automated| mercer::format::to_bytes(&found.fitted.model).unwrap();
+    let whole = bytes(&Automatic::new().fit_frame(&frame, &roles()).unwrap());
+    for stop_after in [0, 3, 7, 12, 20] {
+        let memory = Arc::new(Memory::default());
+        let watched = memory.clone();
+        let stopping: mercer::Observer = Arc::new(move |_| watched.known.lock().unwrap().len() < stop_after);
+        let stopped = Automatic::new().journal(memory.clone()).observer(stopping).fit_frame(&frame, &roles());
+        assert!(matches!(stopped, Err(Error::Interrupted)) || memory.known.lock().unwrap().len() < stop_after);
+        let resumed = Automatic::new().journal(memory.clone()).fit_frame(&frame, &roles()).unwrap();
+        assert!(stop_after == 0 || memory.recalled.load(Ordering::Relaxed) > 0);
+        assert_eq!(bytes(&resumed), whole, "stopped after {stop_after} records");
+    }
+}
+
+#[test]
+fn the_same_bits_with_any_number_of_threads() {
+    let frame = friedman(50, 1.0);
+    let run = || mercer::format::to_bytes(&Automatic::new().fit_frame(&frame, &roles()).unwrap().fitted.model).unwrap();
+    let pools =
+        [1, 2, 3].map(|threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(run));
+    assert!(pools.iter().all(|bytes| *bytes == pools[0]));
+}
+
+#[test]
+fn tables_that_give_little_still_give_a_model() {
+    let numbers = |values: Vec<f64>| Column::Number(values);
+    let table = |rows: usize, x: fn(usize) -> f64, y: fn(usize) -> f64| {
+        let mut frame = Frame::new(rows);
+        frame.push("x", numbers((0..rows).map(x).collect())).unwrap();
+        frame.push("y", numbers((0..rows).map(y).collect())).unwrap();
+        frame
+    };
+    let quick = || Automatic::new().budget(Duration::from_millis(200));
+    for (what, frame) in [
+        ("one row", table(1, |_| 1.0, |_| 2.0)),
+        ("two rows", table(2, |i| i as f64, |i| i as f64)),
+        ("five rows", table(5, |i| i as f64, |i| (i * i) as f64)),
+        ("constant y", table(30, |i| i as f64, |_| 5.0)),
+        ("constant x", table(30, |_| 1.0, |i| i as f64)),
+        ("all rows equal, y not", table(40, |_| 1.0, |i| (i % 2) as f64)),
+        ("few different rows", table(40, |i| (i % 2) as f64, |i| (i % 2) as f64)),
+        ("a line", table(200, |i| i as f64, |i| 3.0 * i as f64)),
+        ("huge numbers", table(40, |i| 1e140 * i as f64, |i| 1e140 * (i as f64).sin())),
+    ] {
+        let found = quick().fit_frame(&frame, &roles()).unwrap_or_else(|error| panic!("{what}: {error}"));
+        let predicted = found.fitted.model.predict_frame(&frame).unwrap();
+        assert!(predicted[0].iter().all(|v| v.unwrap().is_finite()), "{what}");
+    }
+    let text = Automatic::new().text_as(TextAs::Equality).fit_frame(&table(9, |i| i as f64, |i| i as f64), &roles());
+    assert!(text.unwrap_err().to_string().contains("one-hot"));
+}
+
+#[test]
+fn weights_groups_and_several_targets() {
+    let mut frame = friedman(80, 0.5);
+    let Column::Number(y) = frame.column("y").unwrap().clone() else { panic!("numbers") };
+    frame.push("z", Column::Number(y.iter().map(|v| 1e6 * v.sin()).collect())).unwrap();
+    frame.push("w", Column::Number((0..80).map(|i| 0.5 + f64::from(i % 3)).collect())).unwrap();
+    frame.push("g", Column::Text((0..80).map(|i| Some(format!("group {}", i % 9))).collect())).unwrap();
+    let roles = Roles {
+        targets: vec!["y".into(), "z".into()],
+        weight: Some("w".into()),
+        group: Some("g".into()),
+        ..Roles::default()
+    };
+    let found = Automatic::new().fit_frame(&frame, &roles).unwrap();
+    assert_eq!(found.fitted.model.summaries().len(), 2);
+    assert!(found.fitted.model.summaries().iter().all(|summary| summary.certificate.holds));
+}
