@@ -19,6 +19,9 @@ pub fn run(options: &InspectOptions) -> anyhow::Result<Done> {
     let mut page = Page::new();
     let encoder = model.encoder();
     page.line("kernel", &model.kernel().spec());
+    if let Some(map) = &model.encoder().projection {
+        page.line("metric", &format!("a learned linear map of the {} features comes before it", map.rows()));
+    }
     page.line("features", &format!("{}, {}", encoder.features.len(), scale_name(encoder.scale)));
     for feature in &encoder.features {
         page.line("", &describe(feature));

@@ -116,6 +116,7 @@ pub fn model(model: &Model) -> Value {
     object.insert("n".into(), json!(first.map_or(0, |summary| summary.rows)));
     object.insert("features".into(), json!(model.encoder().feature_names()));
     object.insert("kernel".into(), json!(model.kernel().spec()));
+    object.insert("has_learned_map".into(), json!(model.encoder().projection.is_some()));
     object.insert("scale".into(), json!(model.encoder().scale));
     object.insert("criterion".into(), json!(first.and_then(|summary| summary.chosen_by.clone())));
     match model.summaries() {

@@ -58,8 +58,8 @@ pub struct Trial {
     pub family: String,
     /// Its metric.
     pub metric: Metric,
-    /// Root mean squared error, left out or by folds inside which the metric was learned again; `None` if it could not
-    /// be computed.
+    /// Root mean squared error, left out or by folds inside which the metric was learned again, in the units of the first
+    /// target (with several targets: of all of them, each in units of its deviation); `None` if it was not computed.
     pub rmse: Option<f64>,
     /// How the error was found, in a few words: `leave-one-out` or `5 folds`.
     pub judged_by: String,

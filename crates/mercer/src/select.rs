@@ -138,7 +138,11 @@ impl Search {
                 }
             }
             surface.scores.push(scores);
-            surface.lambdas.push(grid.iter().map(|log| libm::exp(*log)).collect());
+            // Given numbers stay as they were given.
+            surface.lambdas.push(match &self.lambdas {
+                Some(lambdas) => lambdas.clone(),
+                None => grid.iter().map(|log| libm::exp(*log)).collect(),
+            });
         }
         let (e, l) = best?;
         surface.best =

@@ -7,7 +7,7 @@ use mercer::criterion::{Criterion, FoldRule};
 
 use super::table::{ColumnOptions, RowOptions, TableOptions};
 use super::values::{
-    KernelArgument, Numbers, ScaleArgument, criterion, duration, exponents, fold_rule, kernels, lambdas,
+    KernelArgument, Numbers, ScaleArgument, criterion, duration, exponents, fold_rule, kernels, lambdas, metric,
 };
 
 /// Fit a model to a table
@@ -27,6 +27,7 @@ use super::values::{
 ///
 ///   mercer fit t.csv --target y --exponent 0.1..2.9:0.1 --lambda 1e-7..1e3:25 --table surface.csv
 ///   mercer fit t.csv --target y --kernel "gaussian(lengthscale=0.5..50:10)" --kernel additive-spline
+///   mercer fit t.csv --target y --kernel matern52 --metric each
 ///   mercer fit t.csv --target y --kernel matern52 --criterion kfold:10 --group patient
 ///   mercer fit t.csv --target y --kernel gaussian --criterion tri --unlabelled more.csv
 ///   mercer fit t.csv --target y --kernel "laplace(lengthscale=0.1..100:40)" --journal run.journal
@@ -48,6 +49,10 @@ pub struct FitOptions {
     /// λ in the penalty, or a range with a number of points such as 1e-7..1e3:25 (default: chosen from all)
     #[arg(long, short, value_name = "L", value_parser = lambdas, allow_negative_numbers = true, help_heading = "The model")]
     pub lambda: Option<Numbers>,
+    /// Learn the metric of the kernel first: each (one lengthscale per feature by the gradient of leave-one-out),
+    /// each-likelihood, diagonal or full (by average gradient outer products)
+    #[arg(long, value_name = "HOW", value_parser = metric, requires = "kernel", help_heading = "The model")]
+    pub metric: Option<mercer::metric::Rule>,
     /// How numbers are scaled (default: standard; unit for splines; none for precomputed)
     #[arg(long, value_name = "HOW", help_heading = "The model")]
     pub scale: Option<ScaleArgument>,

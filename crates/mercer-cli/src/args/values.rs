@@ -45,6 +45,10 @@ pub fn kernels(spec: &str) -> Result<KernelArgument, mercer::Error> {
     range::kernels(spec).map(KernelArgument)
 }
 
+pub fn metric(text: &str) -> Result<mercer::metric::Rule, mercer::Error> {
+    mercer::metric::Rule::parse(text)
+}
+
 pub fn criterion(spec: &str) -> Result<Criterion, mercer::Error> {
     Criterion::parse(spec)
 }

@@ -93,6 +93,9 @@ impl Settings {
         if let Some(frame) = unlabelled {
             fit = fit.unlabelled(frame.clone());
         }
+        if let Some(rule) = options.metric {
+            fit = fit.learn_metric(rule);
+        }
         if options.on_grid {
             fit = fit.on_grid();
         }
@@ -194,7 +197,8 @@ pub fn fingerprint(
     };
     let criterion = options.criterion.as_ref().map(Criterion::spec);
     let named = format!(
-        "{kernels:?} {:?} {:?} {criterion:?} {:?} {} {} {} {}",
+        "{kernels:?} {:?} {:?} {:?} {criterion:?} {:?} {} {} {} {}",
+        options.metric,
         options.exponent,
         options.lambda,
         options.scale,

@@ -16,13 +16,15 @@ pub fn page(found: &Found, options: &FitOptions, common: &Common, saved: Option<
         Some(search) => automatic::lines(&mut page, search, fitted, found.seconds),
         None => page.line("kernel", &fitted.model.kernel().spec()),
     }
-    if common.verbose {
-        if found.search.is_some() {
-            page.line("kernel", &fitted.model.kernel().spec());
-        }
-        let (method, bytes) = (fitted.plan.method.describe(), plan::bytes(fitted.plan.bytes));
-        page.line("method", &format!("{method}; {bytes} forecast, {:.2} s", found.seconds));
+    if let (Some(map), None) = (&fitted.model.encoder().projection, &found.search) {
+        page.line("metric", &format!("a learned linear map of the {} features comes before it", map.rows()));
     }
+    if common.verbose && found.search.is_some() {
+        page.line("kernel", &fitted.model.kernel().spec());
+    }
+    let method = fitted.plan.method.describe();
+    let forecast = format!("; {} forecast, {:.2} s", plan::bytes(fitted.plan.bytes), found.seconds);
+    page.line("method", &format!("{method}{}", if common.verbose { &forecast } else { "" }));
     let map = search::lines(&mut page, fitted, found.search.is_none());
     for (t, summary) in fitted.model.summaries().iter().enumerate() {
         page.blank();

@@ -47,8 +47,10 @@ impl Fitted {
         };
         let mut points: Vec<PathPoint> = log_lambdas
             .iter()
-            .map(|log_lambda| {
-                let lambda = libm::exp(*log_lambda);
+            .enumerate()
+            .map(|(index, log_lambda)| {
+                // Given numbers stay as they were given.
+                let lambda = lambdas.map_or_else(|| libm::exp(*log_lambda), |lambdas| lambdas[index]);
                 let ridge = power::minimum(&path, exponent, lambda).log_ridge.map(libm::exp);
                 PathPoint {
                     lambda,
