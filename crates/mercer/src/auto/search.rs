@@ -23,6 +23,8 @@ use crate::plan::{self, Shape};
 
 /// Rows from which candidates learn; more would take longer and tell little more about the metric.
 const LEARNING_ROWS: usize = 1000;
+/// Tables of so many rows are learned from as a whole, rather than from a part that is nearly all of them.
+const WHOLE_ROWS: usize = 1300;
 /// Folds by which candidates are compared.
 const FOLDS: usize = 5;
 /// Fewer rows than this are held out one by one.
@@ -96,6 +98,7 @@ impl Automatic {
         self.check_memory(&designs.standard)?;
         let part = designs.part(self.seed);
         let units = deviations(&part.standard);
+        let unit_of_all = deviations(&designs.standard)[0];
         if part.rows() < 4 || units.contains(&0.0) {
             // Nothing to compare: a constant target, or too few rows to hold any out.
             let fitted = self.fit_of("gaussian(lengthscale=mean)", Scale::Standard)?.fit_design(designs.standard)?;
@@ -103,7 +106,7 @@ impl Automatic {
         }
         let folds = self.folds(&part.standard)?;
         let (mut tried, learned_all) = self.learn_all(&part, &clock)?;
-        let held_out_all = self.hold_out(&mut tried, &part, &folds, &units, designs.rows() > LEARNING_ROWS, &clock)?;
+        let held_out_all = self.hold_out(&mut tried, &part, &folds, &units, designs.rows() > WHOLE_ROWS, &clock)?;
         let ranking = ranking(&tried, part.standard.weight_sum() * units.len() as f64);
         let Best { index: best, fitted, learned, on_all_rows } = self.fit_best(&tried, &ranking, designs, &clock)?;
         let judged_by = if folds.groups.len() == part.rows() {
@@ -118,7 +121,10 @@ impl Automatic {
             .map(|(index, tried)| Trial {
                 family: tried.candidate.name.into(),
                 metric: tried.candidate.metric,
-                rmse: on_all_rows.get(&index).copied().or(tried.mean_square(weight)).map(|s| s.sqrt() * units[0]),
+                rmse: match on_all_rows.get(&index) {
+                    Some(square) => Some(square.sqrt() * unit_of_all),
+                    None => tried.mean_square(weight).map(|square| square.sqrt() * units[0]),
+                },
                 judged_by: match on_all_rows.contains_key(&index) {
                     true => "leave-one-out, all rows".into(),
                     false => judged_by.clone(),
@@ -240,7 +246,7 @@ impl Automatic {
         let first = *ranking.first().ok_or_else(|| Error::Decomposition("no candidate could be fitted".into()))?;
         self.stage("fitting")?;
         let rows = designs.rows();
-        if rows <= LEARNING_ROWS {
+        if rows <= WHOLE_ROWS {
             let Tried { candidate, learned: Some(learned), .. } = &tried[first] else {
                 return Err(Error::Decomposition("no candidate could be fitted".into()));
             };
@@ -256,7 +262,7 @@ impl Automatic {
             if found.len() > 1 && clock.left() < 0.25 * self.budget.as_secs_f64() {
                 break;
             }
-            let start = [0.0, libm::log(gamma_of(&tried[index]) / part_weight(rows))];
+            let start = [0.0, libm::log(gamma_of(&tried[index]) / learning_rows(rows) as f64)];
             found
                 .extend(self.polish(&tried[index], "all rows", &designs, clock, start, &COARSE)?.map(|at| (index, at)));
         }
@@ -358,9 +364,9 @@ fn gamma_of(tried: &Tried) -> f64 {
     tried.learned.as_ref().map_or(1.0, |learned| learned.gamma)
 }
 
-/// The weight of the rows that were learned from.
-fn part_weight(rows: usize) -> f64 {
-    rows.min(LEARNING_ROWS) as f64
+/// How many of the rows are learned from.
+fn learning_rows(rows: usize) -> usize {
+    if rows <= WHOLE_ROWS { rows } else { LEARNING_ROWS }
 }
 
 /// Candidates from the best on. Those whose held-out errors do not exceed the best one's by more than two standard
@@ -410,12 +416,13 @@ impl Designs {
         if candidate.scale == Scale::Unit { self.unit } else { self.standard }
     }
 
-    /// At most [`LEARNING_ROWS`] of the rows, drawn at random, equal rows merged.
+    /// The rows to learn from, drawn at random if they are a part, equal ones merged.
     fn part(&self, seed: u64) -> Designs {
         let mut order: Vec<usize> = (0..self.rows()).collect();
-        if order.len() > LEARNING_ROWS {
+        let count = learning_rows(order.len());
+        if order.len() > count {
             shuffle(&mut order, &mut ChaCha8Rng::seed_from_u64(seed));
-            order.truncate(LEARNING_ROWS);
+            order.truncate(count);
             order.sort_unstable();
         }
         let merged = |design: &Design| design.subset(&order).without_duplicates();
