@@ -27,9 +27,26 @@ pub struct Factor {
     pub is_reached: bool,
 }
 
+/// Draws pivots until the mean residual diagonal is at most `tolerance` times the mean diagonal, if that can be expected
+/// within `most` columns: gives up early when the residual falls too slowly for it.
+pub fn factor_if_possible(
+    kernel: &dyn Kernel,
+    points: &Points,
+    tolerance: f64,
+    most: usize,
+    seed: u64,
+) -> Option<Factor> {
+    let found = grow(kernel, points, tolerance, most, seed, true);
+    found.is_reached.then_some(found)
+}
+
 /// Draws pivots until the mean residual diagonal is at most `tolerance` times the mean diagonal, or `most` columns are
 /// there.
 pub fn factor(kernel: &dyn Kernel, points: &Points, tolerance: f64, most: usize, seed: u64) -> Factor {
+    grow(kernel, points, tolerance, most, seed, false)
+}
+
+fn grow(kernel: &dyn Kernel, points: &Points, tolerance: f64, most: usize, seed: u64, may_give_up: bool) -> Factor {
     let n = points.rows();
     let mut diagonal = vec![0.0; n];
     kernel.diagonal(points, 0, &mut diagonal);
@@ -39,6 +56,9 @@ pub fn factor(kernel: &dyn Kernel, points: &Points, tolerance: f64, most: usize,
     let mut columns: Vec<f64> = Vec::new();
     let mut rank = 0;
     while rank < most.min(n) && diagonal.iter().sum::<f64>() > goal {
+        if may_give_up && is_hopeless(rank, most, diagonal.iter().sum::<f64>() / start.iter().sum::<f64>(), tolerance) {
+            break;
+        }
         let pivots = draw(&diagonal, BLOCK.min(most - rank), &mut random);
         if pivots.is_empty() {
             break;
@@ -77,6 +97,14 @@ pub fn factor(kernel: &dyn Kernel, points: &Points, tolerance: f64, most: usize,
         mean_residual: residual / n.max(1) as f64,
         is_reached: residual <= goal,
     }
+}
+
+/// Whether a residual that falls like a power of a constant would miss its goal by far: less than half of its logarithm by
+/// the time that all columns are there.
+fn is_hopeless(rank: usize, most: usize, residual: f64, tolerance: f64) -> bool {
+    let is_late = rank >= most / 4;
+    let expected = libm::log(residual.max(f64::MIN_POSITIVE)) * most as f64 / rank.max(1) as f64;
+    is_late && expected > 0.5 * libm::log(tolerance)
 }
 
 /// Different rows, each drawn with a probability proportional to its diagonal.

@@ -5,6 +5,7 @@ use rayon::prelude::*;
 
 use super::Folds;
 use crate::error::{Error, Result};
+use crate::linalg::Matrix;
 use crate::solver::power;
 use crate::spectrum::{DeletedGroup, Grid, Remembered, Spectrum, Tabulated, Target};
 
@@ -100,6 +101,25 @@ pub struct HeldOutError {
     pub mse: Vec<f64>,
     /// Its standard error over the deletions (rows, or folds).
     pub standard_error: Vec<f64>,
+}
+
+/// Leave-one-out at exponent 2 without weights, where every deletion has the ridge (n − 1)λ.
+pub(crate) fn leave_one_out_at(spectrum: &Spectrum, targets: &[&Target], log_lambdas: &[f64]) -> Vec<HeldOutError> {
+    let n = spectrum.rows() as f64;
+    let gammas: Vec<f64> = log_lambdas.iter().map(|log_lambda| libm::exp(*log_lambda) * (n - 1.0)).collect();
+    let residuals = spectrum.residuals_at(targets, &gammas);
+    (0..gammas.len())
+        .map(|l| {
+            let of = |residuals: &Matrix| {
+                let squares = residuals.col(l).iter().map(|e| e * e);
+                let (sum, square) = squares.fold((0.0, 0.0), |(sum, square), e| (sum + e, square + e * e));
+                let mean = sum / n;
+                (mean, ((square / n - mean * mean).max(0.0) / (n - 1.0).max(1.0)).sqrt())
+            };
+            let (mse, standard_error) = residuals.iter().map(of).unzip();
+            HeldOutError { mse, standard_error }
+        })
+        .collect()
 }
 
 /// The curves of all deletions, from which any (m, λ) is read.

@@ -1,7 +1,9 @@
 //! One decomposition and one criterion: the value of any (exponent, λ).
 
+use std::cell::OnceCell;
+
 use crate::criterion::formula::{Facts, Formula};
-use crate::criterion::held_out::HeldOut;
+use crate::criterion::held_out::{HeldOut, leave_one_out_at};
 use crate::criterion::metric::MetricRule;
 use crate::criterion::{Criterion, Folds};
 use crate::error::{Error, Result};
@@ -41,9 +43,21 @@ pub(crate) struct Judge<'a> {
 }
 
 enum Kind<'a> {
+    /// Leave-one-out without weights; the table is made when an exponent other than 2 asks for it.
+    Rows {
+        table: OnceCell<Option<HeldOut>>,
+        range: (f64, f64),
+    },
     HeldOut(HeldOut),
-    Formula { formula: Formula, noise: Vec<f64>, spread: Option<Vec<f64>> },
-    Metric { rule: MetricRule, unlabelled: &'a Matrix },
+    Formula {
+        formula: Formula,
+        noise: Vec<f64>,
+        spread: Option<Vec<f64>>,
+    },
+    Metric {
+        rule: MetricRule,
+        unlabelled: &'a Matrix,
+    },
 }
 
 impl<'a> Judge<'a> {
@@ -66,6 +80,9 @@ impl<'a> Judge<'a> {
         };
         let (low, high) = range.unwrap_or((LOWEST, HIGHEST));
         let kind = match criterion {
+            Criterion::LeaveOneOut if spectrum.root_weights().is_none() => {
+                Kind::Rows { table: OnceCell::new(), range: (low, high) }
+            }
             Criterion::LeaveOneOut => match HeldOut::rows(spectrum, targets, low, high) {
                 Some(held_out) => Kind::HeldOut(held_out),
                 None => return Ok(None),
@@ -107,9 +124,18 @@ impl<'a> Judge<'a> {
 
     /// The criterion at one exponent and several λ, in rising order.
     pub fn scores(&self, exponent: f64, log_lambdas: &[f64]) -> Vec<Score> {
-        if let Kind::HeldOut(held_out) = &self.kind {
+        let errors = match &self.kind {
+            // At exponent 2 every deletion has the same ridge: two products.
+            Kind::Rows { .. } if exponent == 2.0 => Some(leave_one_out_at(self.spectrum, &self.targets, log_lambdas)),
+            Kind::Rows { table, range: (low, high) } => {
+                let table = table.get_or_init(|| HeldOut::rows(self.spectrum, &self.targets, *low, *high));
+                table.as_ref().map(|held_out| held_out.errors(exponent, log_lambdas))
+            }
+            Kind::HeldOut(held_out) => Some(held_out.errors(exponent, log_lambdas)),
+            _ => None,
+        };
+        if let Some(errors) = errors {
             let add = |values: &[f64]| values.iter().zip(&self.units).map(|(v, unit)| v / unit).sum::<f64>();
-            let errors = held_out.errors(exponent, log_lambdas);
             return errors
                 .iter()
                 .map(|error| Score { value: add(&error.mse), standard_error: Some(add(&error.standard_error)) })
@@ -134,7 +160,7 @@ impl<'a> Judge<'a> {
                         .sum()
                 })
                 .collect(),
-            Kind::HeldOut(_) => Vec::new(),
+            Kind::HeldOut(_) | Kind::Rows { .. } => Vec::new(),
         };
         values.into_iter().map(|value| Score { value, standard_error: None }).collect()
     }

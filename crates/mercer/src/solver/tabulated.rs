@@ -141,8 +141,8 @@ impl Search<'_> {
             let h = x - self.table.log_weight_left + self.half * log_norm - level;
             let step = h / slope;
             x = (x - step).clamp(self.grid.log_gamma(cell), self.grid.log_gamma(cell + 1));
-            // The cubic's slope is good to 1e-3, so the next step would be that much shorter.
-            if step.abs() < 1e-8 || !step.is_finite() {
+            // The cubic's slope is good to 1e-3 at least, so the next step would be that much shorter.
+            if step.abs() < 1e-6 || !step.is_finite() {
                 break;
             }
         }

@@ -3,7 +3,9 @@
 
 use crate::error::Result;
 use crate::linalg::band::BandForm;
-use crate::linalg::{Matrix, multiply, multiply_transposed};
+use crate::linalg::{Matrix, multiply_transposed};
+use crate::simd::vectorize;
+use rayon::prelude::*;
 
 /// K in band form, with targets and the constant in its coordinates. Rows have no weights.
 pub(crate) struct Banded {
@@ -98,7 +100,8 @@ impl Banded {
         for t in 0..count {
             shifted.solve(dual.col_mut(t));
         }
-        let mut trace = shifted.trace_inverse();
+        // Leave-one-out needs no trace.
+        let mut trace = if with_residuals { f64::NAN } else { shifted.trace_inverse() };
         let log_det = shifted.log_det();
         let mut log_det_reduced = log_det;
         let mut constant_rows = None;
@@ -118,18 +121,50 @@ impl Banded {
         let squares = (0..count).map(|t| dual.col(t).iter().map(|a| gamma * a).map(|r| r * r).sum()).collect();
         let residuals = with_residuals.then(|| {
             let (mut diagonal, _) = shifted.diagonals(false);
-            if let Some((image, sum)) = constant_rows {
-                let rows = multiply(&self.form.vectors, &Matrix::column_vector(image));
-                diagonal.iter_mut().zip(rows.as_slice()).for_each(|(g, c)| *g -= c * c / sum);
+            // The constant goes through V with the targets: what takes time is reading V.
+            let mut coordinates = dual.into_vec();
+            if let Some((image, _)) = &constant_rows {
+                coordinates.extend(image);
             }
-            let mut residuals = multiply(&self.form.vectors, &dual);
-            for t in 0..count {
-                residuals.col_mut(t).iter_mut().zip(&diagonal).for_each(|(a, g)| *a /= g);
+            let columns = coordinates.len() / n.max(1);
+            let coordinates = Matrix::from_columns(n, columns, coordinates).unwrap_or_default();
+            let rows = times_few(&self.form.vectors, &coordinates);
+            if let Some((_, sum)) = constant_rows {
+                diagonal.iter_mut().zip(rows.col(count)).for_each(|(g, c)| *g -= c * c / sum);
             }
-            residuals
+            Matrix::from_fn(n, count, |i, t| rows.get(i, t) / diagonal[i])
         });
         Some(BandedFit { residuals, quadratics, squares, trace, log_det, log_det_reduced })
     }
+}
+
+/// A B for a B of few columns: strips of rows on all cores, A read once.
+fn times_few(a: &Matrix, b: &Matrix) -> Matrix {
+    const STRIP: usize = 256;
+    let n = a.rows();
+    let starts: Vec<usize> = (0..n).step_by(STRIP).collect();
+    let strips: Vec<Vec<f64>> = starts
+        .par_iter()
+        .map(|start| {
+            let height = STRIP.min(n - start);
+            let mut sums = vec![0.0; height * b.cols()];
+            for k in 0..a.cols() {
+                let column = &a.col(k)[*start..start + height];
+                for (t, sum) in sums.chunks_exact_mut(height).enumerate() {
+                    let factor = b.get(k, t);
+                    vectorize(
+                        #[inline(always)]
+                        || sum.iter_mut().zip(column).for_each(|(s, x)| *s += factor * x),
+                    );
+                }
+            }
+            sums
+        })
+        .collect();
+    Matrix::from_fn(n, b.cols(), |i, t| {
+        let (strip, row) = (i / STRIP, i % STRIP);
+        strips[strip][t * STRIP.min(n - strip * STRIP) + row]
+    })
 }
 
 fn dot(a: &[f64], b: &[f64]) -> f64 {

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 
 use super::path::Curve;
 use super::{DeletedGroup, Spectrum, Target, forget_rounding_squares};
-use crate::linalg::{Matrix, multiply_both_transposed};
+use crate::linalg::{Matrix, multiply, multiply_both_transposed};
 
 /// Points that one interpolation uses.
 pub(crate) const STENCIL: usize = 10;
@@ -41,23 +41,23 @@ impl Grid {
     /// The weights of the polynomial through the points nearest to `log_gamma`, from point `lowest` on.
     pub fn stencil(&self, log_gamma: f64, lowest: usize) -> Stencil {
         let position = ((log_gamma - self.start) / self.step).clamp(lowest as f64, (self.points - 1) as f64);
-        let cell = (position.floor() as usize).min(self.points - 2);
+        // Positions are positive: a conversion truncates, and is quicker than floor where the baseline has none.
+        let cell = (position as usize).min(self.points - 2);
         let first = (cell + 1).saturating_sub(STENCIL / 2).max(lowest).min(self.points - STENCIL);
         let s = position - first as f64;
-        let nearest = s.round();
+        let nearest = ((s + 0.5) as usize).min(STENCIL - 1);
         let mut weights = [0.0; STENCIL];
-        if (s - nearest).abs() < 1e-13 {
-            weights[nearest as usize] = 1.0;
-        } else {
-            // Barycentric form: (−1)ʲ binomial(p − 1, j)/(s − j).
-            let mut sum = 0.0;
-            for (j, weight) in weights.iter_mut().enumerate() {
-                *weight = BINOMIALS[j] / (s - j as f64);
-                sum += *weight;
-            }
-            weights.iter_mut().for_each(|weight| *weight /= sum);
+        if (s - nearest as f64).abs() < 1e-13 {
+            weights[nearest] = 1.0;
+            return Stencil { first, weights, scale: 1.0 };
         }
-        Stencil { first, weights }
+        // Barycentric form: (−1)ʲ binomial(p − 1, j)/(s − j).
+        let mut sum = 0.0;
+        for (j, weight) in weights.iter_mut().enumerate() {
+            *weight = BINOMIALS[j] / (s - j as f64);
+            sum += *weight;
+        }
+        Stencil { first, weights, scale: 1.0 / sum }
     }
 }
 
@@ -66,13 +66,15 @@ const BINOMIALS: [f64; STENCIL] = [1.0, -9.0, 36.0, -84.0, 126.0, -126.0, 84.0, 
 pub(crate) struct Stencil {
     first: usize,
     weights: [f64; STENCIL],
+    /// What the weights are multiplied by to sum to 1.
+    scale: f64,
 }
 
 impl Stencil {
     #[inline(always)]
     pub fn of(&self, values: &[f64]) -> f64 {
         let values = &values[self.first..self.first + STENCIL];
-        self.weights.iter().zip(values).map(|(w, v)| w * v).sum()
+        self.scale * self.weights.iter().zip(values).map(|(w, v)| w * v).sum::<f64>()
     }
 }
 
@@ -186,6 +188,60 @@ impl Spectrum {
             })
             .collect();
         Some(blocks.into_iter().flatten().collect())
+    }
+
+    /// Leave-one-out residuals of all rows, which have no weights, at several γ: one matrix rows × γ per target, in its own
+    /// units.
+    pub(crate) fn residuals_at(&self, targets: &[&Target], gammas: &[f64]) -> Vec<Matrix> {
+        let n = self.rows();
+        let visible = self.eigenvalues.iter().take_while(|d| **d > 0.0).count();
+        let d = &self.eigenvalues[..visible];
+        let largest = self.largest();
+        // As deletions are: below rounding nothing changes any more.
+        let floor = largest * libm::exp(-super::deleted::LOG_MIXED);
+        let inverse = |gammas: &[f64]| Matrix::from_fn(visible, gammas.len(), |k, l| 1.0 / (d[k] + gammas[l]));
+        let null: Vec<f64> = (0..n)
+            .map(|i| {
+                let part: Vec<f64> = (visible..self.basis.cols()).map(|k| self.basis.get(i, k)).collect();
+                forget_rounding_squares(&part) + self.outside[i]
+            })
+            .collect();
+        let rows = Matrix::from_fn(n, visible, |i, k| self.basis.get(i, k));
+        let squares = Matrix::from_fn(n, visible, |i, k| rows.get(i, k) * rows.get(i, k));
+        let weights = inverse(gammas);
+        let diagonal = multiply(&squares, &weights);
+        let mixed: Vec<usize> = (0..n).filter(|i| null[*i] > 0.0 && null[*i] < 1e-4).collect();
+        targets
+            .iter()
+            .map(|target| {
+                let scaled = Matrix::from_fn(visible, gammas.len(), |k, l| target.z[k] * weights.get(k, l));
+                let mut dual = multiply(&rows, &scaled);
+                let null_target = |i: usize| -> f64 {
+                    let along: f64 = (visible..self.basis.cols()).map(|k| self.basis.get(i, k) * target.z[k]).sum();
+                    along + if self.outside[i] == 0.0 { 0.0 } else { target.outside[i] }
+                };
+                let null_targets: Vec<f64> =
+                    (0..n).map(|i| if null[i] == 0.0 { 0.0 } else { null_target(i) }).collect();
+                for (l, gamma) in gammas.iter().enumerate() {
+                    for i in 0..n {
+                        let c = (dual.get(i, l) + null_targets[i] / gamma) / (diagonal.get(i, l) + null[i] / gamma);
+                        dual.set(i, l, libm::ldexp(c, target.power));
+                    }
+                    if *gamma < floor {
+                        // Rows in doubt about their part without eigenvalue stay at the floor.
+                        for i in &mixed {
+                            let sum = |weight: &dyn Fn(usize) -> f64| {
+                                (0..visible).map(|k| weight(k) / (d[k] + floor)).sum::<f64>()
+                            };
+                            let above = sum(&|k| rows.get(*i, k) * target.z[k]) + null_targets[*i] / floor;
+                            let below = sum(&|k| squares.get(*i, k)) + null[*i] / floor;
+                            dual.set(*i, l, libm::ldexp(above / below, target.power));
+                        }
+                    }
+                }
+                dual
+            })
+            .collect()
     }
 
     /// Tables of deleted groups, each of which leaves at least one row.

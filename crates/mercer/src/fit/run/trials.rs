@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::fit::Fit;
 use crate::kernel::{Kernel, Points, SharedKernel};
 use crate::linalg::{Matrix, side_by_side};
-use crate::low_rank::factor;
+use crate::low_rank::{factor, factor_if_possible};
 use crate::plan::Method;
 use crate::select::Extras;
 use crate::space::{self, GramSource};
@@ -122,13 +122,12 @@ impl<'a> Trials<'a> {
     /// The same on band forms: what was tried, and which is best.
     pub fn run_banded(&self) -> Result<(Vec<Tried>, usize)> {
         let screened = self.screen()?;
-        let mut tried: Vec<Tried> = Vec::new();
-        for (index, kernel) in self.kernels.iter().enumerate() {
-            if let Some(known) = self.settled(&screened, index) {
-                tried.push(known);
-                continue;
+        let one = |index: &usize| -> Result<Tried> {
+            if let Some(known) = self.settled(&screened, *index) {
+                return Ok(known);
             }
-            let one = self.remembered(&format!("kernel {index} {}", kernel.spec()), kernel, || {
+            let kernel = &self.kernels[*index];
+            self.remembered(&format!("kernel {index} {}", kernel.spec()), kernel, || {
                 if let Some(found) = self.by_factor(kernel)? {
                     return Ok(found);
                 }
@@ -139,8 +138,20 @@ impl<'a> Trials<'a> {
                 (self.stage)("choosing")?;
                 let (surfaces, score) = self.fit.surfaces_on(&banded)?;
                 Ok(Tried { kernel: kernel.clone(), surfaces, score, low_rank: None, is_chosen: false })
-            })?;
-            tried.push(one);
+            })
+        };
+        let indices: Vec<usize> = (0..self.kernels.len()).collect();
+        let is_side_by_side = self.kernels.len() > 1 && self.design.rows() <= SIDE_BY_SIDE;
+        let mut tried: Vec<Tried> = Vec::new();
+        for pair in indices.chunks(if is_side_by_side { 2 } else { 1 }) {
+            let results: Vec<Result<Tried>> = if is_side_by_side {
+                pair.par_iter().map(|index| side_by_side(|| one(index))).collect()
+            } else {
+                pair.iter().map(one).collect()
+            };
+            for result in results {
+                tried.push(result?);
+            }
         }
         let best = best_of(&tried).ok_or_else(nothing_to_choose)?;
         tried[best].is_chosen = true;
@@ -193,11 +204,10 @@ impl<'a> Trials<'a> {
             return Ok(None);
         }
         (self.stage)("pivoting")?;
-        let found = factor(&**kernel, &self.design.points, ROUNDING, n / 3, self.fit.seed);
-        if !found.is_reached {
-            return Ok(None);
+        match factor_if_possible(&**kernel, &self.design.points, ROUNDING, n / 2, self.fit.seed) {
+            Some(found) => self.on_factor(kernel, &found).map(Some),
+            None => Ok(None),
         }
-        self.on_factor(kernel, &found).map(Some)
     }
 
     fn on_factor(&self, kernel: &SharedKernel, found: &crate::low_rank::Factor) -> Result<Tried> {
