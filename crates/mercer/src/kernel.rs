@@ -92,6 +92,11 @@ pub trait Kernel: Debug + Send + Sync {
         None
     }
 
+    /// Its lengthscale, if it has one for all features.
+    fn single_lengthscale(&self) -> Option<f64> {
+        None
+    }
+
     /// Whether this kernel reads the codes of text columns.
     fn uses_codes(&self) -> bool {
         false

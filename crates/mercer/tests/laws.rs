@@ -345,3 +345,18 @@ fn learned_metrics_find_the_feature_that_matters() {
     assert!(mercer::metric::Rule::parse("ful").unwrap_err().to_string().contains("did you mean full"));
     assert!(Fit::new(Linear).learn_metric(mercer::metric::Rule::Full).fit(&x, &y).is_err());
 }
+
+/// Between the lengthscales of a range the best one is found, unless only the range's own are wanted.
+#[test]
+fn lengthscales_between_those_of_a_range_are_tried() {
+    let Data { x, y } = data(150, 2, 33);
+    let fit = Fit::new(Linear).kernels(mercer::range::kernels("gaussian(lengthscale=0.05..20:6)").unwrap());
+    let (refined, on_grid) = (fit.clone().fit(&x, &y).unwrap(), fit.on_grid().fit(&x, &y).unwrap());
+    assert_eq!(on_grid.tried.len(), 6);
+    assert!(refined.tried.len() > 6 && refined.tried.len() <= 9);
+    let best = |fitted: &mercer::Fitted| fitted.tried.iter().map(|tried| tried.score).fold(f64::INFINITY, f64::min);
+    assert!(best(&refined) <= best(&on_grid));
+    let chosen = refined.tried.iter().find(|tried| tried.is_chosen).unwrap();
+    assert_eq!(chosen.score, best(&refined));
+    assert_eq!(refined.model.kernel().spec(), chosen.kernel.spec());
+}

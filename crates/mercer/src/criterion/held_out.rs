@@ -166,8 +166,17 @@ impl HeldOut {
             .map(|(tables, weights)| {
                 let (mut sums, mut squares) = (vec![0.0; width], vec![0.0; width]);
                 let mut errors = vec![0.0; self.targets];
+                let mut cells = vec![0; log_lambdas.len()];
                 for (table, weight) in tables.iter().zip(weights) {
-                    for (l, log_gamma) in table.minimisers(&self.grid, exponent, log_lambdas).into_iter().enumerate() {
+                    let ridges: Vec<Option<f64>> = if exponent > 1.0 && exponent != 2.0 {
+                        let near = |(cell, log_lambda): (&mut usize, &f64)| {
+                            table.minimiser_near(&self.grid, exponent, *log_lambda, cell)
+                        };
+                        cells.iter_mut().zip(log_lambdas).map(near).collect()
+                    } else {
+                        table.minimisers(&self.grid, exponent, log_lambdas)
+                    };
+                    for (l, log_gamma) in ridges.into_iter().enumerate() {
                         table.squared_errors(&self.grid, log_gamma, &mut errors);
                         for (t, error) in errors.iter().enumerate() {
                             sums[l * self.targets + t] += error;

@@ -351,6 +351,13 @@ impl<P: Profile> Kernel for Radial<P> {
         );
     }
 
+    fn single_lengthscale(&self) -> Option<f64> {
+        match self.lengthscale {
+            Lengthscale::One(scale) => Some(scale),
+            _ => None,
+        }
+    }
+
     fn with_lengthscales(&self, lengthscales: &[f64]) -> Option<SharedKernel> {
         let lengthscale = match lengthscales {
             [one] => Lengthscale::One(*one),

@@ -26,6 +26,67 @@ impl Tabulated {
         if exponent >= 1.0 { search.rising(log_lambdas) } else { search.best(log_lambdas) }
     }
 
+    /// The same for one λ and m > 1, where ψ rises: `cell` is where the root was for another row, and is where it is for
+    /// this one afterwards. Rows differ little, so that is nearly always the right cell or the next.
+    pub(crate) fn minimiser_near(&self, grid: &Grid, exponent: f64, log_lambda: f64, cell: &mut usize) -> Option<f64> {
+        if !self.has_energy {
+            return None;
+        }
+        let half = 1.0 - exponent / 2.0;
+        let level = log_lambda + libm::log(exponent / 2.0);
+        let psi = |g: usize| grid.log_gamma(g) - self.log_weight_left + half * self.log_norm[g];
+        let last = grid.points - 2;
+        *cell = (*cell).clamp(self.first, last);
+        while *cell > self.first && psi(*cell) > level {
+            *cell -= 1;
+        }
+        while *cell < last && psi(*cell + 1) < level {
+            *cell += 1;
+        }
+        if psi(*cell) > level {
+            return Some(level + self.log_weight_left - half * self.log_norm[self.first]);
+        }
+        let top = psi(*cell + 1);
+        if top < level {
+            return Some(grid.end() + (level - top) / (exponent - 1.0));
+        }
+        Some(self.root_in_cell(grid, half, *cell, level))
+    }
+
+    /// The root in a cell at whose ends ψ lies on both sides of the level: that of the cubic through four points, then
+    /// one or two steps with the full stencil.
+    fn root_in_cell(&self, grid: &Grid, half: f64, cell: usize, level: f64) -> f64 {
+        let first = cell.saturating_sub(1).max(self.first).min(grid.points - 4);
+        let psi = |g: usize| grid.log_gamma(g) - self.log_weight_left + half * self.log_norm[g];
+        let cubic = Cubic::through([psi(first), psi(first + 1), psi(first + 2), psi(first + 3)]);
+        let (low, high) = ((cell - first) as f64, (cell - first + 1) as f64);
+        let (left, right) = (psi(cell), psi(cell + 1));
+        let mut s = low + (level - left) / (right - left);
+        for _ in 0..4 {
+            let (value, slope) = cubic.at(s);
+            let next = (s - (value - level) / slope).clamp(low, high);
+            let has_settled = (next - s).abs() < 1e-6;
+            s = next;
+            if has_settled {
+                break;
+            }
+        }
+        let mut x = grid.log_gamma(first) + grid.step * s;
+        let (_, slope) = cubic.at(s);
+        let slope = slope / grid.step;
+        for _ in 0..4 {
+            let log_norm = grid.stencil(x, self.first).of(&self.log_norm);
+            let h = x - self.log_weight_left + half * log_norm - level;
+            let step = h / slope;
+            x = (x - step).clamp(grid.log_gamma(cell), grid.log_gamma(cell + 1));
+            // The cubic's slope is good to 1e-3 at least, so the next step would be that much shorter.
+            if step.abs() < 1e-6 || !step.is_finite() {
+                break;
+            }
+        }
+        x
+    }
+
     /// Weighted squared error of each target at log γ; `None` stands for the zero function.
     pub(crate) fn squared_errors(&self, grid: &Grid, log_gamma: Option<f64>, out: &mut [f64]) {
         let square = |e: f64| if self.is_single { e * e } else { e };
@@ -55,7 +116,7 @@ struct Cubic {
 }
 
 impl Cubic {
-    fn through(v: &[f64]) -> Self {
+    fn through(v: [f64; 4]) -> Self {
         let second = [v[1] - v[0], v[2] - v[1], v[3] - v[2]];
         let third = [second[1] - second[0], second[2] - second[1]];
         Cubic { differences: [v[0], second[0], third[0] / 2.0, (third[1] - third[0]) / 6.0] }
@@ -116,37 +177,8 @@ impl Search<'_> {
         level + self.table.log_weight_left - self.half * self.table.log_norm[self.table.first]
     }
 
-    /// The root in a cell at whose ends ψ lies on both sides of the level: that of the cubic through four points, then
-    /// one or two steps with the full stencil.
     fn inside(&self, cell: usize, level: f64) -> f64 {
-        let first = cell.saturating_sub(1).max(self.table.first).min(self.grid.points - 4);
-        let cubic = Cubic::through(&self.psi[first..first + 4]);
-        let (low, high) = ((cell - first) as f64, (cell - first + 1) as f64);
-        let (left, right) = (self.psi[cell], self.psi[cell + 1]);
-        let mut s = low + (level - left) / (right - left);
-        for _ in 0..4 {
-            let (value, slope) = cubic.at(s);
-            let next = (s - (value - level) / slope).clamp(low, high);
-            let has_settled = (next - s).abs() < 1e-7;
-            s = next;
-            if has_settled {
-                break;
-            }
-        }
-        let mut x = self.grid.log_gamma(first) + self.grid.step * s;
-        let (_, slope) = cubic.at(s);
-        let slope = slope / self.grid.step;
-        for _ in 0..4 {
-            let log_norm = self.grid.stencil(x, self.table.first).of(&self.table.log_norm);
-            let h = x - self.table.log_weight_left + self.half * log_norm - level;
-            let step = h / slope;
-            x = (x - step).clamp(self.grid.log_gamma(cell), self.grid.log_gamma(cell + 1));
-            // The cubic's slope is good to 1e-3 at least, so the next step would be that much shorter.
-            if step.abs() < 1e-6 || !step.is_finite() {
-                break;
-            }
-        }
-        x
+        self.table.root_in_cell(self.grid, self.half, cell, level)
     }
 
     /// m < 1: the lowest of all local minima and the zero function.

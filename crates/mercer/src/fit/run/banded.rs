@@ -21,7 +21,7 @@ impl Fit {
         design: &Design,
         stage: Stage<'_>,
     ) -> Result<(SharedKernel, Found)> {
-        let (tried, best) = Trials::new(self, kernels, design, Method::Band, stage)?.run_banded()?;
+        let (tried, kernels, best) = Trials::new(self, kernels, design, Method::Band, stage)?.run_banded()?;
         // A constant target has no surface; every λ gives the same model.
         let mut lambdas =
             vec![self.lambdas.as_ref().map_or(1.0, |lambdas| lambdas[lambdas.len() - 1]); design.y.cols()];

@@ -27,13 +27,16 @@ const MANY: usize = 2500;
 /// That rank.
 const LIMITED: usize = 1000;
 /// Kernels whose score on a factor is within this share of the best one's are decomposed.
-const NEAR: f64 = 0.01;
+const NEAR: f64 = 0.003;
+/// Lengthscales between those of a range that are tried.
+const BETWEEN: usize = 3;
 /// Up to so many rows, two kernels are decomposed side by side.
 const SIDE_BY_SIDE: usize = 1500;
 
 pub(super) struct Trials<'a> {
     fit: &'a Fit,
-    kernels: &'a [SharedKernel],
+    /// As given, and those with lengthscales between that were added.
+    kernels: Vec<SharedKernel>,
     design: &'a Design,
     method: Method,
     folds: Option<Folds>,
@@ -45,7 +48,7 @@ pub(super) struct Trials<'a> {
 impl<'a> Trials<'a> {
     pub fn new(
         fit: &'a Fit,
-        kernels: &'a [SharedKernel],
+        kernels: &[SharedKernel],
         design: &'a Design,
         method: Method,
         stage: Stage<'a>,
@@ -72,11 +75,11 @@ impl<'a> Trials<'a> {
         };
         stage("Gram matrix")?;
         let source = GramSource::new(&design.points, kernels);
-        Ok(Trials { fit, kernels, design, method, folds, unlabelled, source, stage })
+        Ok(Trials { fit, kernels: kernels.to_vec(), design, method, folds, unlabelled, source, stage })
     }
 
     /// What was tried, and the best candidate with its decomposition.
-    pub fn run(&self) -> Result<(Vec<Tried>, Candidate)> {
+    pub fn run(mut self) -> Result<(Vec<Tried>, Candidate)> {
         let screened = self.screen()?;
         let mut decomposed: Vec<Option<Candidate>> = Vec::new();
         let mut tried: Vec<Tried> = Vec::new();
@@ -102,6 +105,13 @@ impl<'a> Trials<'a> {
                     .for_each(|(_, kept)| *kept = None);
             }
         }
+        while let Some(kernel) = self.between(&tried, screened.iter().any(Option::is_some)) {
+            self.kernels.push(kernel);
+            let one = || self.try_one(self.kernels.len() - 1, &[]);
+            let (one, candidate) = if is_side_by_side { side_by_side(one)? } else { one()? };
+            tried.push(one);
+            decomposed.push(candidate);
+        }
         let best = best_of(&tried).ok_or_else(nothing_to_choose)?;
         let candidate = match decomposed.swap_remove(best) {
             Some(candidate) => candidate,
@@ -120,42 +130,81 @@ impl<'a> Trials<'a> {
     }
 
     /// The same on band forms: what was tried, and which is best.
-    pub fn run_banded(&self) -> Result<(Vec<Tried>, usize)> {
+    pub fn run_banded(mut self) -> Result<(Vec<Tried>, Vec<SharedKernel>, usize)> {
         let screened = self.screen()?;
-        let one = |index: &usize| -> Result<Tried> {
-            if let Some(known) = self.settled(&screened, *index) {
-                return Ok(known);
-            }
-            let kernel = &self.kernels[*index];
-            self.remembered(&format!("kernel {index} {}", kernel.spec()), kernel, || {
-                if let Some(found) = self.by_factor(kernel)? {
-                    return Ok(found);
-                }
-                (self.stage)("Gram matrix")?;
-                let gram = self.source.lower(&**kernel);
-                (self.stage)("reducing to a band")?;
-                let banded = Banded::new(gram, &self.design.y, self.fit.offset)?;
-                (self.stage)("choosing")?;
-                let (surfaces, score) = self.fit.surfaces_on(&banded)?;
-                Ok(Tried { kernel: kernel.clone(), surfaces, score, low_rank: None, is_chosen: false })
-            })
-        };
+        let is_screened = screened.iter().any(Option::is_some);
         let indices: Vec<usize> = (0..self.kernels.len()).collect();
         let is_side_by_side = self.kernels.len() > 1 && self.design.rows() <= SIDE_BY_SIDE;
         let mut tried: Vec<Tried> = Vec::new();
         for pair in indices.chunks(if is_side_by_side { 2 } else { 1 }) {
             let results: Vec<Result<Tried>> = if is_side_by_side {
-                pair.par_iter().map(|index| side_by_side(|| one(index))).collect()
+                pair.par_iter().map(|index| side_by_side(|| self.try_banded(*index, &screened))).collect()
             } else {
-                pair.iter().map(one).collect()
+                pair.iter().map(|index| self.try_banded(*index, &screened)).collect()
             };
             for result in results {
                 tried.push(result?);
             }
         }
+        while let Some(kernel) = self.between(&tried, is_screened) {
+            self.kernels.push(kernel);
+            let one = || self.try_banded(self.kernels.len() - 1, &[]);
+            tried.push(if is_side_by_side { side_by_side(one)? } else { one()? });
+        }
         let best = best_of(&tried).ok_or_else(nothing_to_choose)?;
         tried[best].is_chosen = true;
-        Ok((tried, best))
+        Ok((tried, self.kernels, best))
+    }
+
+    fn try_banded(&self, index: usize, screened: &[Option<Tried>]) -> Result<Tried> {
+        if let Some(known) = self.settled(screened, index) {
+            return Ok(known);
+        }
+        let kernel = &self.kernels[index];
+        self.remembered(&format!("kernel {index} {}", kernel.spec()), kernel, || {
+            if let Some(found) = self.by_factor(kernel)? {
+                return Ok(found);
+            }
+            (self.stage)("Gram matrix")?;
+            let gram = self.source.lower(&**kernel);
+            (self.stage)("reducing to a band")?;
+            let banded = Banded::new(gram, &self.design.y, self.fit.offset)?;
+            (self.stage)("choosing")?;
+            let (surfaces, score) = self.fit.surfaces_on(&banded)?;
+            Ok(Tried { kernel: kernel.clone(), surfaces, score, low_rank: None, is_chosen: false })
+        })
+    }
+
+    /// The next lengthscale between those that were tried: where a parabola through the best and its neighbours is lowest.
+    /// `None` when points between are not wanted (or were tried on factors already), the kernels are not of one family,
+    /// or the parabola says nothing new.
+    fn between(&self, tried: &[Tried], is_done: bool) -> Option<SharedKernel> {
+        let given = self.fit.kernels.len();
+        if !self.fit.refine || is_done || given < 3 || tried.len() >= given + BETWEEN {
+            return None;
+        }
+        let mut points: Vec<(f64, f64)> = Vec::with_capacity(tried.len());
+        for one in tried {
+            points.push((libm::log(one.kernel.single_lengthscale()?), one.score));
+        }
+        let unit = |kernel: &SharedKernel| kernel.with_lengthscales(&[1.0]).map(|kernel| kernel.spec());
+        if tried.iter().any(|one| unit(&one.kernel) != unit(&tried[0].kernel)) {
+            return None;
+        }
+        points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let best = (0..points.len()).min_by(|a, b| points[*a].1.total_cmp(&points[*b].1))?;
+        let (left, right) = (points.get(best.checked_sub(1)?)?, points.get(best + 1)?);
+        let (a, b) = (left.0 - points[best].0, right.0 - points[best].0);
+        let (fa, fb) = (left.1 - points[best].1, right.1 - points[best].1);
+        let step = (fb * a * a - fa * b * b) / (2.0 * (fb * a - fa * b));
+        // The lowest point of the parabola, kept away from what is known.
+        let at = points[best].0 + step.clamp(0.9 * a, 0.9 * b);
+        let is_new = points.iter().all(|(known, _)| (known - at).abs() > 0.02);
+        if !is_new || !at.is_finite() {
+            return None;
+        }
+        let lengthscale = format!("{:.4e}", libm::exp(at)).parse().ok()?;
+        tried[0].kernel.with_lengthscales(&[lengthscale])
     }
 
     fn try_one(&self, index: usize, screened: &[Option<Tried>]) -> Result<(Tried, Option<Candidate>)> {
@@ -220,8 +269,8 @@ impl<'a> Trials<'a> {
         Ok(Tried { kernel: kernel.clone(), surfaces, score, low_rank, is_chosen: false })
     }
 
-    /// With many rows: all kernels on factors of limited rank.
-    fn screen(&self) -> Result<Vec<Option<Tried>>> {
+    /// With many rows: all kernels on factors of limited rank, and lengthscales between them.
+    fn screen(&mut self) -> Result<Vec<Option<Tried>>> {
         let suits = self.unlabelled.is_none() && self.fit.criterion != Criterion::Formula(Formula::Likelihood);
         let is_precomputed = self.kernels.iter().any(|kernel| kernel.is_precomputed());
         if self.kernels.len() < 2
@@ -232,20 +281,29 @@ impl<'a> Trials<'a> {
         {
             return Ok(vec![None; self.kernels.len()]);
         }
-        let one = |(index, kernel): (usize, &SharedKernel)| {
-            self.remembered(&format!("factor {index} {}", kernel.spec()), kernel, || {
-                (self.stage)("pivoting")?;
-                let found = factor(&**kernel, &self.design.points, ROUNDING, LIMITED, self.fit.seed);
-                self.on_factor(kernel, &found)
-            })
-            .map(Some)
-        };
-        self.kernels.iter().enumerate().map(one).collect()
+        let mut screened = Vec::with_capacity(self.kernels.len());
+        for index in 0..self.kernels.len() {
+            screened.push(self.try_on_factor(index)?);
+        }
+        while let Some(kernel) = self.between(&screened, false) {
+            self.kernels.push(kernel);
+            screened.push(self.try_on_factor(self.kernels.len() - 1)?);
+        }
+        Ok(screened.into_iter().map(Some).collect())
+    }
+
+    fn try_on_factor(&self, index: usize) -> Result<Tried> {
+        let kernel = &self.kernels[index];
+        self.remembered(&format!("factor {index} {}", kernel.spec()), kernel, || {
+            (self.stage)("pivoting")?;
+            let found = factor(&**kernel, &self.design.points, ROUNDING, LIMITED, self.fit.seed);
+            self.on_factor(kernel, &found)
+        })
     }
 
     /// A screened kernel that is not near enough to the best to be decomposed.
     fn settled(&self, screened: &[Option<Tried>], index: usize) -> Option<Tried> {
-        let own = screened[index].clone()?;
+        let own = screened.get(index)?.clone()?;
         let least = screened.iter().flatten().map(|tried| tried.score).fold(f64::INFINITY, f64::min);
         (own.score > least + NEAR * least.abs()).then_some(own)
     }
