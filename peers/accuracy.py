@@ -6,6 +6,7 @@ its error is against the function without noise; the sets in SUBSAMPLED are cut 
 standardised for the peers that need it. A method that fails is shown as failed and ranks last on that set.
 usage: pip install -r peers/requirements.txt && python peers/accuracy.py [--data ../shared/data] [--splits 10 | 0-2]
        [--sets a,b] [--methods a,b] [--output table.md] [--cache results.jsonl] [--only-cached] [--program mercer]
+       [--threads 2]
 The cache keeps finished results by set, split, method and version (of mercer: the program's hash), so that a run that
 was stopped goes on; failures are tried again. mercer has 60 s of wall time per fit, so it needs a machine to itself.
 """
@@ -178,7 +179,9 @@ def table(results: dict, sets, methods, splits) -> list[str]:
         for method in methods:
             found = [results[name, s, method] for s in splits if (name, s, method) in results]
             errors = [r["error"] for r in found if "error" in r]
-            cell = f"{np.mean(errors):.4f} ± {np.std(errors, ddof=1) if len(errors) > 1 else 0:.4f}" if errors else "–"
+            cell = f"{np.mean(errors):.4f}" if errors else "–"
+            if len(errors) > 1:
+                cell += f" ± {np.std(errors, ddof=1):.4f}"
             if errors and len(errors) < len(splits):
                 cell += f" ({len(errors)})"
             failed = [r["failed"] for r in found if "failed" in r]
@@ -194,8 +197,9 @@ def table(results: dict, sets, methods, splits) -> list[str]:
         ranked.append(ranks(means)) if shared else unranked.append(name)
     if ranked:
         lines.append("| mean rank | | " + " | ".join(f"{r:.2f}" for r in np.mean(ranked, axis=0)) + " |")
-    fits = {m: [r["seconds"] for (n, s, k), r in results.items() if k == m and n in sets and s in splits] for m in methods}
-    lines += ["", f"RMSE / max y, mean ± standard deviation over {len(splits)} splits (fewer: their number in brackets)."]
+    fits = {m: [r["seconds"] for (n, s, k), r in results.items() if k == m and n in sets and s in splits]
+            for m in methods}
+    lines += ["", f"RMSE / max y, mean ± standard deviation over {len(splits)} splits (if fewer: how many)."]
     lines += ["Seconds per fit, mean (largest): "
               + ", ".join(f"{m} {np.mean(t):.1f} ({max(t):.0f})" for m, t in fits.items() if t) + "."]
     if unranked:
@@ -247,7 +251,7 @@ def main() -> None:
                 results[key] = {"set": name, "split": split, "method": method, "version": named[method],
                                 **measure(predict, data[name], split, options.threads)}
                 shown = results[key].get("error", results[key].get("failed"))
-                print(f"{name} {split} {method}: {shown} in {results[key]['seconds']:.1f} s", file=sys.stderr, flush=True)
+                print(f"{name} {split} {method}: {shown} in {results[key]['seconds']:.1f} s", file=sys.stderr)
                 if options.cache:
                     with options.cache.open("a") as cache:
                         cache.write(json.dumps(results[key]) + "\n")
