@@ -27,7 +27,7 @@ const MANY: usize = 2500;
 /// That rank.
 const LIMITED: usize = 1000;
 /// Kernels whose score on a factor is within this share of the best one's are decomposed.
-const NEAR: f64 = 0.003;
+const NEAR: f64 = 0.01;
 /// Lengthscales between those of a range that are tried.
 const BETWEEN: usize = 3;
 /// Up to so many rows, two kernels are decomposed side by side.
