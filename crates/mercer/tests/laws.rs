@@ -354,7 +354,7 @@ fn lengthscales_between_those_of_a_range_are_tried() {
     let (refined, on_grid) = (fit.clone().fit(&x, &y).unwrap(), fit.on_grid().fit(&x, &y).unwrap());
     assert_eq!(on_grid.tried.len(), 6);
     assert!(refined.tried.len() > 6 && refined.tried.len() <= 9);
-    let best = |fitted: &mercer::Fitted| fitted.tried.iter().map(|tried| tried.score).fold(f64::INFINITY, f64::min);
+    let best = |fitted: &Fitted| fitted.tried.iter().map(|tried| tried.score).fold(f64::INFINITY, f64::min);
     assert!(best(&refined) <= best(&on_grid));
     let chosen = refined.tried.iter().find(|tried| tried.is_chosen).unwrap();
     assert_eq!(chosen.score, best(&refined));
