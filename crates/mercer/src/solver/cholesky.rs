@@ -6,7 +6,7 @@
 //!
 //! The degrees of freedom at nλ differ from those at (n−1)λ, which are exact, by λ tr(A (K + nλI)⁻¹), a number
 //! of order 1/n beside them. That correction alone is estimated, by random signs with what is known exactly
-//! taken out; its standard error is about 1e-6 of the degrees of freedom from 600 rows on and falls like 1/n.
+//! taken out; 2e-7 of the degrees of freedom at 4,000 rows, tested to 3e-6 at 700.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
