@@ -4,9 +4,8 @@ pub mod methods;
 mod score;
 
 use std::io::Write;
-use std::time::Instant;
 
-use mercer::assess::outer_folds;
+use mercer::assess::{assess, outer_folds};
 use mercer::criterion::{FoldRule, Folds};
 use mercer::data::{Column, Frame, Roles};
 use serde_json::{Value, json};
@@ -20,7 +19,7 @@ use crate::progress::Progress;
 use crate::report::{integer, short};
 use crate::svg::dots::{self, Dot};
 use methods::{Method, Task};
-use score::{FoldError, Score, ranks};
+use score::{Score, ranks};
 
 /// A method and how it did; or why it could not.
 struct Entry {
@@ -29,7 +28,7 @@ struct Entry {
 }
 
 pub fn run(options: &CompareOptions, common: &Common) -> anyhow::Result<Done> {
-    for path in [&options.svg, &options.output].into_iter().flatten() {
+    for path in [&options.svg, &options.shown.output].into_iter().flatten() {
         files::check_folder(path)?;
     }
     let frame = mercer_io::read(&options.table, &options.reading.to_read_options())?.frame;
@@ -58,16 +57,16 @@ pub fn run(options: &CompareOptions, common: &Common) -> anyhow::Result<Done> {
     if let Some(path) = &options.svg {
         files::save(path, svg(&entries, &roles, &folds).as_bytes())?;
     }
-    if let Some(path) = &options.output {
+    if let Some(path) = &options.shown.output {
         mercer_io::write_frame(path, &to_frame(&entries)?)?;
     }
-    let text = match (options.json, options.format) {
+    let text = match (options.shown.json, options.shown.format) {
         (true, _) => format!("{}\n", to_json(&entries, &roles, &folds, common)),
         (false, Style::Text) => page(&entries, &frame, &roles, &folds),
         (false, style) => grid(&entries, style).render(style),
     };
-    let to_stderr = [&options.output, &options.svg].into_iter().flatten().any(|path| path == "-");
-    if !common.quiet || options.json {
+    let to_stderr = [&options.shown.output, &options.svg].into_iter().flatten().any(|path| path == "-");
+    if !common.quiet || options.shown.json {
         if to_stderr { say!("{}", text.trim_end()) } else { write!(std::io::stdout(), "{text}")? }
     }
     Ok(Done::Certified)
@@ -83,42 +82,31 @@ fn try_method(
     folds: &Folds,
     progress: &Progress,
 ) -> Result<Score, String> {
-    let mut errors = Vec::new();
     let count = folds.groups.len();
-    for (index, fold) in folds.groups.iter().enumerate() {
-        let stage = format!("{}, fold {} of {count}", method.name, index + 1);
+    let assessment = assess(frame, roles, folds, |training, fold| {
+        let stage = format!("{}, fold {} of {count}", method.name, fold + 1);
         if common.verbose {
             say!("{stage}");
         }
-        let mut is_held_out = vec![false; frame.rows()];
-        fold.iter().for_each(|row| is_held_out[*row] = true);
-        let kept: Vec<usize> = (0..frame.rows()).filter(|row| !is_held_out[*row]).collect();
-        let training = frame.select_rows(&kept);
         let observer = progress.observer_of(stage);
-        let task = Task {
-            training: &training,
+        method.learn(&Task {
+            training,
             roles,
             rows: &options.rows,
             seed: common.seed,
             budget: options.budget,
             observer,
-        };
-        let started = Instant::now();
-        let learned = method.learn(&task).map_err(|error| error.to_string())?;
-        let seconds = started.elapsed().as_secs_f64();
-        let predicted = learned.predict(&frame.select_rows(fold)).map_err(|error| error.to_string())?;
-        let error = FoldError::of(frame, roles, fold, &predicted, seconds);
-        errors.push(error.ok_or_else(|| format!("fold {} has no row that could be predicted", index + 1))?);
-    }
-    Ok(Score::new(errors))
+        })
+    });
+    assessment.map(Score::new).map_err(|error| error.to_string())
 }
 
 /// Ranks within each fold, among the methods that have a result; the least error first.
 fn rank_and_sort(entries: &mut [Entry]) {
     let mut scores: Vec<&mut Score> = entries.iter_mut().filter_map(|entry| entry.result.as_mut().ok()).collect();
-    let folds = scores.first().map_or(0, |score| score.folds.len());
+    let folds = scores.first().map_or(0, |score| score.errors().len());
     for fold in 0..folds {
-        let errors: Vec<f64> = scores.iter().map(|score| score.folds[fold].rmse).collect();
+        let errors: Vec<f64> = scores.iter().map(|score| score.errors()[fold]).collect();
         for (score, rank) in scores.iter_mut().zip(ranks(&errors)) {
             score.rank += rank / folds as f64;
         }
@@ -215,7 +203,7 @@ fn to_json(entries: &[Entry], roles: &Roles, folds: &Folds, common: &Common) -> 
             Ok(score) => json!({
                 "method": entry.method.name,
                 "about": entry.method.about,
-                "rmse": score.folds.iter().map(|fold| fold.rmse).collect::<Vec<f64>>(),
+                "rmse": score.errors(),
                 "mean": score.mean(),
                 "standard_deviation": score.deviation(),
                 "r2": score.r2(),

@@ -18,7 +18,7 @@ use crate::journal::{self, FileJournal};
 use crate::outcome::Done;
 use crate::progress::Progress;
 use crate::{files, json, report, surface};
-pub use settings::{Settings, named};
+pub use settings::{Settings, by_itself, named};
 
 /// What a run found.
 pub struct Found {

@@ -30,7 +30,7 @@ struct Found {
 }
 
 pub fn run(options: &PathOptions, common: &Common) -> anyhow::Result<Done> {
-    for path in [&options.svg, &options.output].into_iter().flatten() {
+    for path in [&options.svg, &options.shown.output].into_iter().flatten() {
         files::check_folder(path)?;
     }
     let table = mercer_io::read(&options.table, &options.reading.to_read_options())?;
@@ -52,32 +52,26 @@ pub fn run(options: &PathOptions, common: &Common) -> anyhow::Result<Done> {
     if let Some(path) = &options.svg {
         files::save(path, picture::svg(&found).as_bytes())?;
     }
-    if let Some(path) = &options.output {
+    if let Some(path) = &options.shown.output {
         mercer_io::write_frame(path, &frame(&found)?)?;
     }
-    let text = match (options.json, options.format) {
+    let text = match (options.shown.json, options.shown.format) {
         (true, _) => format!("{}\n", to_json(&found)),
         (false, Style::Text) => page(&found, options),
         (false, style) => grid(&found, options.lambda.is_some()).render(style),
     };
-    let to_stderr = [&options.output, &options.svg].into_iter().flatten().any(|path| path == "-");
-    if !common.quiet || options.json {
+    let to_stderr = [&options.shown.output, &options.svg].into_iter().flatten().any(|path| path == "-");
+    if !common.quiet || options.shown.json {
         if to_stderr { say!("{}", text.trim_end()) } else { write!(std::io::stdout(), "{text}")? }
     }
     Ok(Done::Certified)
 }
 
 impl Found {
-    /// Where each criterion is least; nothing where it excludes every model.
+    /// The point that each criterion chooses, as `fit` would; nothing where it excludes every model.
     fn minima(&self) -> Vec<Option<usize>> {
-        (0..self.criteria.len())
-            .map(|c| {
-                let value = |i: &usize| self.points[*i].criteria[c];
-                let finite = (0..self.points.len()).filter(|i| value(i).is_finite());
-                // Among equals the larger λ: the simpler model.
-                finite.rev().min_by(|a, b| value(a).total_cmp(&value(b)))
-            })
-            .collect()
+        let values = |c: usize| self.points.iter().map(|point| point.criteria[c]).collect::<Vec<f64>>();
+        self.criteria.iter().enumerate().map(|(c, criterion)| criterion.choice(&values(c))).collect()
     }
 
     fn name(&self, criterion: usize) -> String {
@@ -107,7 +101,7 @@ fn page(found: &Found, options: &PathOptions) -> String {
         found.exponent
     );
     text.push_str(&grid(found, options.lambda.is_some()).render(Style::Text));
-    text.push_str("  Criteria that estimate a squared error are shown as roots; * marks the least of each column.\n\n");
+    text.push_str("  Criteria that estimate a squared error are shown as roots; * marks what each chooses.\n\n");
     text.push_str(&format!("  {}\n", sentence(found)));
     let picture = picture::text(found);
     if !picture.is_empty() {

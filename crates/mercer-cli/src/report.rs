@@ -130,6 +130,14 @@ pub fn short(value: f64) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
+/// Specs with a lengthscale for each of many features are long.
+pub fn abbreviated(text: &str, longest: usize) -> String {
+    if text.chars().count() <= longest {
+        return text.to_owned();
+    }
+    text.chars().take(longest - 1).chain(['…']).collect()
+}
+
 /// 1,030
 pub fn integer(value: usize) -> String {
     let digits = value.to_string();
@@ -145,7 +153,7 @@ pub fn integer(value: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{criterion_name, integer, short};
+    use super::{abbreviated, criterion_name, integer, short};
 
     #[test]
     fn numbers_read_well() {
@@ -158,6 +166,8 @@ mod tests {
         assert_eq!(short(123456.0), "123456");
         assert_eq!(integer(1030), "1,030");
         assert_eq!(integer(7), "7");
+        assert_eq!(abbreviated("linear", 6), "linear");
+        assert_eq!(abbreviated("linear kernels", 6), "linea…");
         assert_eq!(criterion_name("kfold(folds=5,repeats=1)"), "exact 5-fold cross-validation");
         assert_eq!(criterion_name("gcv"), "gcv");
     }

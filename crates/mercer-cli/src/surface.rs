@@ -63,8 +63,11 @@ fn surfaces(fitted: &Fitted) -> mercer::Result<Frame> {
     let mut frame = Frame::new(points.len());
     frame.push("kernel", Column::Text(points.iter().map(|point| Some(specs[point.kernel].clone())).collect()))?;
     let targets = &fitted.design.targets;
-    if targets.len() > 1 && fitted.tried.iter().all(|tried| tried.surfaces.len() == targets.len()) {
-        let name = |point: &Point| Some(targets[point.surface].clone());
+    if targets.len() > 1 {
+        let name = |point: &Point| {
+            let own = &fitted.tried[point.kernel].surfaces[point.surface].targets;
+            Some(own.iter().map(|target| targets[*target].clone()).collect::<Vec<String>>().join(", "))
+        };
         frame.push("target", Column::Text(points.iter().map(name).collect()))?;
     }
     frame.push("exponent", number(&|point| point.exponent))?;

@@ -16,6 +16,29 @@ pub struct Assessment {
     pub predicted: Vec<Vec<Option<f64>>>,
     /// Seconds of each fit.
     pub seconds: Vec<f64>,
+    /// Sums over all held-out rows, weighted, one per target.
+    sums: Vec<Sums>,
+}
+
+/// Squared errors, weights, w·y and w·y².
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+struct Sums {
+    errors: f64,
+    weight: f64,
+    first: f64,
+    second: f64,
+}
+
+/// What can be assessed: anything that predicts a table as a [`Model`] does.
+pub trait Predicts {
+    /// One vector per target, `None` where a row cannot be predicted.
+    fn predict_frame(&self, frame: &Frame) -> Result<Vec<Vec<Option<f64>>>>;
+}
+
+impl Predicts for Model {
+    fn predict_frame(&self, frame: &Frame) -> Result<Vec<Vec<Option<f64>>>> {
+        Model::predict_frame(self, frame)
+    }
 }
 
 impl Assessment {
@@ -30,6 +53,18 @@ impl Assessment {
         let (rmse, mean) = (&self.rmse[target], self.mean(target));
         let sum: f64 = rmse.iter().map(|e| (e - mean) * (e - mean)).sum();
         if rmse.len() > 1 { (sum / (rmse.len() - 1) as f64).sqrt() } else { 0.0 }
+    }
+
+    /// Share of the variance explained, all held-out rows together; `None` if the target does not vary.
+    pub fn r2(&self, target: usize) -> Option<f64> {
+        let Sums { errors, weight, first, second } = self.sums[target];
+        let variation = second - first * first / weight;
+        (variation > 1e-12 * second).then(|| 1.0 - errors / variation)
+    }
+
+    /// Mean seconds of a fit.
+    pub fn mean_seconds(&self) -> f64 {
+        self.seconds.iter().sum::<f64>() / self.seconds.len().max(1) as f64
     }
 }
 
@@ -50,11 +85,11 @@ pub fn outer_folds(frame: &Frame, roles: &Roles, rule: &FoldRule, seed: u64) -> 
 }
 
 /// Fits on all rows but a fold's with `fit`, predicts the fold, and goes on to the next. Errors are weighted like the rows.
-pub fn assess(
+pub fn assess<P: Predicts>(
     frame: &Frame,
     roles: &Roles,
     folds: &Folds,
-    mut fit: impl FnMut(&Frame, usize) -> Result<Model>,
+    mut fit: impl FnMut(&Frame, usize) -> Result<P>,
 ) -> Result<Assessment> {
     let weights = match roles.weight.as_ref().map(|name| frame.column(name)).transpose()? {
         Some(Column::Number(cells)) => Some(cells),
@@ -65,6 +100,7 @@ pub fn assess(
         rmse: vec![Vec::new(); roles.targets.len()],
         predicted: vec![vec![None; frame.rows()]; roles.targets.len()],
         seconds: Vec::new(),
+        sums: vec![Sums::default(); roles.targets.len()],
     };
     for (index, fold) in folds.groups.iter().enumerate() {
         let mut is_held_out = vec![false; frame.rows()];
@@ -76,20 +112,60 @@ pub fn assess(
         let predictions = model.predict_frame(&frame.select_rows(fold))?;
         for (t, name) in roles.targets.iter().enumerate() {
             let Column::Number(truth) = frame.column(name)? else { continue };
-            let (mut sum, mut total) = (0.0, 0.0);
+            let mut fold_sums = Sums::default();
             for (row, prediction) in fold.iter().zip(&predictions[t]) {
                 let weight = weights.map_or(1.0, |w| w[*row]);
                 if let Some(value) = prediction.filter(|_| weight > 0.0) {
-                    sum += weight * (truth[*row] - value) * (truth[*row] - value);
-                    total += weight;
+                    let y = truth[*row];
+                    fold_sums.add(weight * (y - value) * (y - value), weight, weight * y, weight * y * y);
                     found.predicted[t][*row] = Some(value);
                 }
             }
-            if total == 0.0 {
+            if fold_sums.weight == 0.0 {
                 return Err(Error::Empty(format!("fold {} has no row that could be predicted", index + 1)));
             }
-            found.rmse[t].push((sum / total).sqrt());
+            found.rmse[t].push((fold_sums.errors / fold_sums.weight).sqrt());
+            let Sums { errors, weight, first, second } = fold_sums;
+            found.sums[t].add(errors, weight, first, second);
         }
     }
     Ok(found)
+}
+
+impl Sums {
+    fn add(&mut self, errors: f64, weight: f64, first: f64, second: f64) {
+        self.errors += errors;
+        self.weight += weight;
+        self.first += first;
+        self.second += second;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Constant(f64);
+    impl Predicts for Constant {
+        fn predict_frame(&self, frame: &Frame) -> Result<Vec<Vec<Option<f64>>>> {
+            Ok(vec![vec![Some(self.0); frame.rows()]])
+        }
+    }
+
+    #[test]
+    fn errors_by_hand() {
+        let mut frame = Frame::new(4);
+        frame.push("y", Column::Number(vec![1.0, 2.0, 3.0, 4.0])).unwrap();
+        let roles = Roles { targets: vec!["y".into()], ..Roles::default() };
+        let folds = Folds { groups: vec![vec![0, 1], vec![2, 3]], repeats: 1 };
+        let found = assess(&frame, &roles, &folds, |training, fold| {
+            assert_eq!(training.rows(), 2);
+            Ok(Constant(if fold == 0 { 1.0 } else { 3.0 }))
+        })
+        .unwrap();
+        // Errors 0, 1, 0, 1.
+        assert!((found.mean(0) - 0.5_f64.sqrt()).abs() < 1e-15 && found.deviation(0) < 1e-12);
+        assert!((found.r2(0).unwrap() - (1.0 - 2.0 / 5.0)).abs() < 1e-12);
+        assert_eq!(found.predicted[0], vec![Some(1.0), Some(1.0), Some(3.0), Some(3.0)]);
+    }
 }

@@ -164,6 +164,18 @@ impl Criterion {
         }
     }
 
+    /// Which of several values, by rising λ, the criterion chooses: the least one (among equals to nine digits the largest
+    /// λ); of a criterion that falls without end towards interpolation the lowest valley, if there is one. `None` when it
+    /// excludes all of them.
+    pub fn choice(&self, values: &[f64]) -> Option<usize> {
+        let falls = matches!(self, Criterion::Formula(formula) if formula.favours_interpolation());
+        let valley = if falls { lowest_valley(values) } else { None };
+        valley.or_else(|| {
+            let least = values.iter().copied().filter(|value| value.is_finite()).fold(f64::INFINITY, f64::min);
+            values.iter().rposition(|value| *value <= least + least.abs() * 1e-9 && value.is_finite())
+        })
+    }
+
     /// Whether rows without target are needed.
     pub fn needs_unlabelled(&self) -> bool {
         matches!(self, Criterion::Metric(_))
@@ -180,9 +192,27 @@ impl Criterion {
     }
 }
 
+/// The lowest value that is below both its neighbours (at the end of large λ, below the one).
+fn lowest_valley(values: &[f64]) -> Option<usize> {
+    let value = |l: usize| values.get(l).copied().unwrap_or(f64::INFINITY);
+    (1..values.len())
+        .filter(|l| value(*l).is_finite() && value(*l) < value(l - 1) && value(*l) <= value(l + 1))
+        .min_by(|a, b| value(*a).total_cmp(&value(*b)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn criteria_that_fall_towards_interpolation_choose_their_valley() {
+        let values = [0.1, 3.0, 2.0, 5.0, f64::INFINITY];
+        assert_eq!(Criterion::parse("fpe").unwrap().choice(&values), Some(2));
+        assert_eq!(Criterion::parse("gcv").unwrap().choice(&values), Some(0));
+        assert_eq!(Criterion::parse("fpe").unwrap().choice(&[1.0, 2.0, 3.0]), Some(0));
+        assert_eq!(Criterion::LeaveOneOut.choice(&[1.0, 1.0, 2.0]), Some(1));
+        assert_eq!(Criterion::LeaveOneOut.choice(&[f64::INFINITY, f64::NAN]), None);
+    }
 
     #[test]
     fn specs_are_read_back_and_unknown_names_are_answered_with_the_known_ones() {

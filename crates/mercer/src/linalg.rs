@@ -1,14 +1,15 @@
-//! Dense linear algebra: the only file that names the backend.
+//! Dense linear algebra: the only chapter that names the backend.
 //!
 //! Work is always cut for two threads, however many there are, and combined in one order: the same
 //! bits come out with 1, 2 or 8 threads.
 
 pub(crate) mod band;
+mod cholesky;
 pub(crate) mod double;
 
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::matmul::triangular::{self, BlockStructure};
-use faer::linalg::{cholesky, evd, matmul, svd, triangular_solve};
+use faer::linalg::{evd, matmul, svd, triangular_solve};
 use faer::{Accum, MatMut, MatRef, Par};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
@@ -16,6 +17,7 @@ use rayon::prelude::*;
 
 use crate::error::{Error, Result};
 use crate::simd::{LANES, vectorize};
+pub(crate) use cholesky::Cholesky;
 
 /// Into how many shares the backend cuts its work, whatever the number of threads.
 const SHARES: usize = 2;
@@ -428,79 +430,6 @@ fn check_svd(a: &Matrix, left: &Matrix, singular: &[f64], right: &Matrix) -> Dec
     }
 }
 
-/// A = L Lᵀ, with L in the lower triangle of the storage it was given.
-pub(crate) struct Cholesky {
-    factor: Matrix,
-}
-
-impl Cholesky {
-    /// Factors a symmetric positive definite matrix, of which only the lower triangle is read.
-    /// `None` when a pivot is not positive.
-    pub fn new(mut a: Matrix) -> Option<Self> {
-        let n = a.rows;
-        let params = Default::default();
-        let scratch = cholesky::llt::factor::cholesky_in_place_scratch::<f64>(n, shares(), params);
-        let mut buffer = MemBuffer::try_new(scratch).ok()?;
-        cholesky::llt::factor::cholesky_in_place(
-            a.view_mut(),
-            Default::default(),
-            shares(),
-            MemStack::new(&mut buffer),
-            params,
-        )
-        .ok()?;
-        Some(Cholesky { factor: a })
-    }
-
-    /// Number of rows.
-    pub fn rows(&self) -> usize {
-        self.factor.rows
-    }
-
-    /// A⁻¹ b, in the place of b.
-    pub fn solve(&self, b: &mut Matrix) {
-        triangular_solve::solve_lower_triangular_in_place(self.factor.view(), b.view_mut(), shares());
-        triangular_solve::solve_upper_triangular_in_place(self.factor.view().transpose(), b.view_mut(), shares());
-    }
-
-    /// A⁻¹, both triangles.
-    pub fn inverse(&self) -> Result<Matrix> {
-        let n = self.factor.rows;
-        let mut out = Matrix::zeros(n, n);
-        let scratch = cholesky::llt::inverse::inverse_scratch::<f64>(n, shares());
-        let mut buffer = MemBuffer::try_new(scratch)
-            .map_err(|_| Error::Decomposition("no memory for the inverse of the Gram matrix".into()))?;
-        cholesky::llt::inverse::inverse(out.view_mut(), self.factor.view(), shares(), MemStack::new(&mut buffer));
-        mirror_lower(&mut out);
-        Ok(out)
-    }
-
-    /// ln det A.
-    pub fn log_det(&self) -> f64 {
-        (0..self.factor.rows).map(|i| 2.0 * libm::log(self.factor.get(i, i))).sum()
-    }
-
-    /// The diagonal of A⁻¹: (A⁻¹)ᵢᵢ = ‖L⁻¹eᵢ‖², from blocks of columns of L⁻¹ that are thrown away again.
-    /// n³/3 operations and no second matrix.
-    pub fn inverse_diagonal(&self) -> Vec<f64> {
-        const BLOCK: usize = 128;
-        let n = self.factor.rows;
-        let starts: Vec<usize> = (0..n).step_by(BLOCK).collect();
-        let blocks: Vec<Vec<f64>> = starts
-            .par_iter()
-            .map(|&start| {
-                let width = BLOCK.min(n - start);
-                let height = n - start;
-                let mut columns = Matrix::from_fn(height, width, |i, j| f64::from(i == j));
-                let lower = self.factor.view().submatrix(start, start, height, height);
-                triangular_solve::solve_lower_triangular_in_place(lower, columns.view_mut(), Par::Seq);
-                (0..width).map(|j| columns.col(j).iter().map(|x| x * x).sum()).collect()
-            })
-            .collect();
-        blocks.concat()
-    }
-}
-
 /// A sum of products in lanes that are added up in one fixed order: fast, and the same bits everywhere.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Parts {
@@ -562,7 +491,7 @@ pub(crate) fn scale_by_power_of_two(data: &mut [f64], power: i32) {
 mod tests {
     use super::*;
 
-    fn random_symmetric(n: usize, seed: u64) -> Matrix {
+    pub(super) fn random_symmetric(n: usize, seed: u64) -> Matrix {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let x = Matrix::from_fn(n, n, |_, _| f64::from(random.next_u32()) / f64::from(u32::MAX) - 0.5);
         multiply_transposed(&x, &x)
@@ -596,22 +525,5 @@ mod tests {
         let mut wrong = good.values.clone();
         wrong[29] *= 1.0 + 1e-9;
         assert!(!check_eigen(&a, &wrong, &good.vectors).passed());
-    }
-
-    #[test]
-    fn cholesky_solves_and_gives_the_diagonal_of_the_inverse() {
-        let mut a = random_symmetric(300, 3);
-        for i in 0..300 {
-            a.set(i, i, a.get(i, i) + 1.0);
-        }
-        let factor = Cholesky::new(a.clone()).unwrap();
-        let diagonal = factor.inverse_diagonal();
-        let mut unit = Matrix::zeros(300, 1);
-        unit.set(17, 0, 1.0);
-        factor.solve(&mut unit);
-        assert!((unit.get(17, 0) - diagonal[17]).abs() < 1e-12);
-        let back = multiply(&a, &unit);
-        assert!((back.get(17, 0) - 1.0).abs() < 1e-12 && back.get(3, 0).abs() < 1e-12);
-        assert!(Cholesky::new(Matrix::from_rows(&[[-1.0]]).unwrap()).is_none());
     }
 }

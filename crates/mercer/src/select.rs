@@ -9,6 +9,7 @@ pub(crate) use band_judge::{BandJudge, suits as suits_band};
 pub use judge::Score;
 pub(crate) use judge::{Extras, Judge};
 
+use crate::criterion::Criterion;
 use crate::spectrum::{Path, Spectrum};
 use judge::{HIGHEST, LOWEST};
 
@@ -18,8 +19,8 @@ pub(crate) trait Scorer {
     fn scores(&self, exponent: f64, log_lambdas: &[f64]) -> Vec<Score>;
     /// log λ over the whole useful part of the path.
     fn useful_lambdas(&self, exponent: f64) -> Vec<f64>;
-    /// Whether the criterion falls without end towards λ = 0, so that only its valleys count.
-    fn only_valleys(&self) -> bool;
+    /// The criterion itself.
+    fn criterion(&self) -> &Criterion;
     /// log λ of the problem with the exponent `to` whose ridge is that of (`from`, `lambda`).
     fn same_ridge(&self, from: f64, lambda: f64, to: f64) -> f64;
 }
@@ -33,8 +34,8 @@ impl Scorer for Judge<'_> {
         useful_lambdas(self.spectrum(), self.path(), exponent)
     }
 
-    fn only_valleys(&self) -> bool {
-        self.favours_interpolation()
+    fn criterion(&self) -> &Criterion {
+        Judge::criterion(self)
     }
 
     fn same_ridge(&self, from: f64, lambda: f64, to: f64) -> f64 {
@@ -46,6 +47,8 @@ impl Scorer for Judge<'_> {
 /// A criterion over exponents and λ.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Surface {
+    /// The targets that it is about, which share one ridge.
+    pub targets: Vec<usize>,
     /// The exponents.
     pub exponents: Vec<f64>,
     /// For each exponent the λ at which the criterion was computed, rising.
@@ -110,9 +113,10 @@ impl Search {
         Some(((low - margin).clamp(LOWEST, HIGHEST), (high + margin).clamp(LOWEST, HIGHEST)))
     }
 
-    /// The surface and the best of it.
-    pub fn run(&self, judge: &dyn Scorer) -> Option<Surface> {
+    /// The surface of these targets and the best of it.
+    pub fn run(&self, judge: &dyn Scorer, targets: &[usize]) -> Option<Surface> {
         let mut surface = Surface {
+            targets: targets.to_vec(),
             exponents: self.exponents.clone(),
             lambdas: Vec::new(),
             scores: Vec::new(),
@@ -125,8 +129,7 @@ impl Search {
                 None => judge.useful_lambdas(*exponent),
             };
             let scores = judge.scores(*exponent, &grid);
-            let valley = if judge.only_valleys() { lowest_valley(&scores) } else { None };
-            if let Some(l) = valley.or_else(|| best_index(&scores)) {
+            if let Some(l) = chosen(judge, &scores) {
                 let improves = |(be, bl): (usize, usize)| {
                     let known =
                         surface.scores[be][bl].value + self.handicap(self.exponents[be], &surface.scores[be][bl]);
@@ -206,7 +209,7 @@ fn between(judge: &dyn Scorer, exponent: f64, bracket: (f64, f64), start: Choice
     fine.sort_by(f64::total_cmp);
     fine.dedup();
     let scores = judge.scores(exponent, &fine);
-    let Some(best) = best_index(&scores) else { return start };
+    let Some(best) = chosen(judge, &scores) else { return start };
     let mut champion = (fine[best], scores[best]);
     let (mut low, mut high) = (fine[best.saturating_sub(1)], fine[(best + 1).min(fine.len() - 1)]);
     let single = |t: f64| judge.scores(exponent, &[t])[0];
@@ -253,6 +256,10 @@ fn simplest_within_one_error(judge: &dyn Scorer, surface: &mut Surface) {
     }
 }
 
+fn chosen(judge: &dyn Scorer, scores: &[Score]) -> Option<usize> {
+    judge.criterion().choice(&scores.iter().map(|score| score.value).collect::<Vec<f64>>())
+}
+
 /// log λ at evenly spaced ridges; for m < 1 only where the stationary point is a minimum (λ rises with μ).
 fn useful_lambdas(spectrum: &Spectrum, path: &Path, exponent: f64) -> Vec<f64> {
     let unit = libm::log(spectrum.largest() / spectrum.weight_sum());
@@ -283,19 +290,4 @@ fn without_gaps(grid: &[f64]) -> Vec<f64> {
     }
     filled.extend(grid.last());
     filled
-}
-
-/// The lowest score that is below both its neighbours (at the end of large λ, below the one).
-fn lowest_valley(scores: &[Score]) -> Option<usize> {
-    let value = |l: usize| scores.get(l).map_or(f64::INFINITY, |score| score.value);
-    (1..scores.len())
-        .filter(|l| value(*l).is_finite() && value(*l) < value(l - 1) && value(*l) <= value(l + 1))
-        .min_by(|a, b| value(*a).total_cmp(&value(*b)))
-}
-
-/// The smallest score; among those that equal it to nine digits, the one with the largest λ.
-fn best_index(scores: &[Score]) -> Option<usize> {
-    let finite = scores.iter().map(|score| score.value).filter(|value| value.is_finite());
-    let least = finite.fold(f64::INFINITY, f64::min);
-    scores.iter().rposition(|score| score.value <= least + least.abs() * 1e-9 && score.value.is_finite())
 }

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::table::{ColumnOptions, InputOptions, RowOptions};
-use super::values::{Style, duration, fold_count, repeat_count};
+use super::table::{ColumnOptions, InputOptions, OutputOptions, RowOptions};
+use super::values::{duration, fold_count, repeat_count};
 
 /// Compare methods on the same folds, all their choices made inside the folds
 ///
@@ -40,15 +40,8 @@ pub struct CompareOptions {
     /// Draw means and deviations into this file
     #[arg(long, value_name = "FILE")]
     pub svg: Option<String>,
-    /// Write the table to this file; the name tells the format (- is CSV to standard output)
-    #[arg(long, short, value_name = "FILE")]
-    pub output: Option<String>,
-    /// How the table is printed
-    #[arg(long, value_name = "STYLE", default_value = "text")]
-    pub format: Style,
-    /// Print one JSON object instead of a report
-    #[arg(long, conflicts_with = "format")]
-    pub json: bool,
+    #[command(flatten)]
+    pub shown: OutputOptions,
     #[command(flatten)]
     pub reading: InputOptions,
 }

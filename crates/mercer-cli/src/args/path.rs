@@ -2,10 +2,8 @@
 
 use clap::Args;
 
-use super::table::{ColumnOptions, InputOptions, RowOptions};
-use super::values::{
-    CriteriaArgument, KernelArgument, Numbers, ScaleArgument, Style, criteria, exponent, kernels, lambdas,
-};
+use super::table::{ColumnOptions, InputOptions, OutputOptions, RowOptions};
+use super::values::{CriteriaArgument, KernelArgument, Numbers, ScaleArgument, criteria, exponent, kernels, lambdas};
 
 /// Show error, criteria, norm and degrees of freedom along λ, from one decomposition
 ///
@@ -45,15 +43,8 @@ pub struct PathOptions {
     /// Draw the curves into this file
     #[arg(long, value_name = "FILE")]
     pub svg: Option<String>,
-    /// Write all points as a table; the name tells the format (- is CSV to standard output)
-    #[arg(long, short, value_name = "FILE")]
-    pub output: Option<String>,
-    /// How the table is printed
-    #[arg(long, value_name = "STYLE", default_value = "text")]
-    pub format: Style,
-    /// Print one JSON object instead of a report
-    #[arg(long, conflicts_with = "format")]
-    pub json: bool,
+    #[command(flatten)]
+    pub shown: OutputOptions,
     #[command(flatten)]
     pub reading: InputOptions,
 }

@@ -4,7 +4,7 @@ use clap::Args;
 use mercer::data::{Frame, Roles};
 use mercer_io::{Format, ReadOptions};
 
-use super::values::{Decimal, MissingArgument, TextArgument, byte_count, file_format, separator};
+use super::values::{Decimal, MissingArgument, Style, TextArgument, byte_count, file_format, separator};
 use crate::outcome::Usage;
 
 /// How the cells of a CSV file are read.
@@ -152,4 +152,18 @@ fn column_names(frame: &Frame, given: &[String]) -> Vec<String> {
         text.split(',').map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).collect()
     };
     given.iter().flat_map(split).collect()
+}
+
+/// Where a table that was computed goes, and how it looks.
+#[derive(Debug, Args)]
+pub struct OutputOptions {
+    /// Write the whole table to this file; the name tells the format (- is CSV to standard output)
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<String>,
+    /// How the table is printed
+    #[arg(long, value_name = "STYLE", default_value = "text")]
+    pub format: Style,
+    /// Print one JSON object instead of a report
+    #[arg(long, conflicts_with = "format")]
+    pub json: bool,
 }

@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
+use mercer::assess::Predicts;
 use mercer::data::{Design, Encoding, Frame, Roles, Scale};
-use mercer::{Automatic, Fit, Model, Observer, Result, kernel, range};
+use mercer::{Fit, Model, Observer, Result, kernel, range};
 
 use crate::args::RowOptions;
+use crate::fit::{by_itself, named};
 
 /// A way to learn from a table.
 pub struct Method {
@@ -85,35 +87,18 @@ impl Method {
     }
 }
 
-impl Learned {
-    /// Predictions of the (only) target.
-    pub fn predict(&self, frame: &Frame) -> Result<Vec<Option<f64>>> {
+impl Predicts for Learned {
+    fn predict_frame(&self, frame: &Frame) -> Result<Vec<Vec<Option<f64>>>> {
         match self {
-            Learned::Model(model) => Ok(model.predict_frame(frame)?.swap_remove(0)),
-            Learned::Constant(value) => Ok(vec![Some(*value); frame.rows()]),
+            Learned::Model(model) => model.predict_frame(frame),
+            Learned::Constant(value) => Ok(vec![vec![Some(*value); frame.rows()]]),
         }
     }
 }
 
 impl Task<'_> {
-    fn scale(&self, spec: &str) -> Result<Scale> {
-        Ok(if kernel::parse(spec)?.needs_nonnegative() { Scale::Unit } else { Scale::Standard })
-    }
-
     fn fit(&self, spec: &str) -> Result<Fit> {
-        let mut fit = Fit::with_shared(kernel::parse(spec)?)
-            .scale(self.scale(spec)?)
-            .missing(self.rows.missing.into())
-            .text_as(self.rows.text.into())
-            .seed(self.seed)
-            .observer(self.observer.clone());
-        if self.rows.no_offset {
-            fit = fit.without_offset();
-        }
-        if let Some(memory) = self.rows.memory {
-            fit = fit.memory(memory);
-        }
-        Ok(fit)
+        Ok(named(vec![kernel::parse(spec)?], None, self.rows).seed(self.seed).observer(self.observer.clone()))
     }
 
     /// The training rows as a fit reads them, with all that it would refuse.
@@ -156,17 +141,6 @@ fn tuned(task: &Task<'_>) -> Result<Learned> {
 }
 
 fn automatic(task: &Task<'_>) -> Result<Learned> {
-    let mut automatic = Automatic::new()
-        .budget(task.budget)
-        .missing(task.rows.missing.into())
-        .text_as(task.rows.text.into())
-        .seed(task.seed)
-        .observer(task.observer.clone());
-    if task.rows.no_offset {
-        automatic = automatic.without_offset();
-    }
-    if let Some(memory) = task.rows.memory {
-        automatic = automatic.memory(memory);
-    }
+    let automatic = by_itself(task.rows, task.seed).budget(task.budget).observer(task.observer.clone());
     Ok(Learned::Model(Box::new(automatic.fit_frame(task.training, task.roles)?.fitted.model)))
 }

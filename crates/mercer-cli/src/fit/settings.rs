@@ -65,18 +65,9 @@ pub fn check(options: &FitOptions) -> anyhow::Result<()> {
 impl Settings {
     pub fn new(options: &FitOptions, common: &Common, unlabelled: Option<&Frame>) -> Self {
         if options.is_automatic() {
-            let mut automatic = Automatic::new()
-                .missing(options.rows.missing.into())
-                .text_as(options.rows.text.into())
-                .seed(common.seed);
+            let mut automatic = by_itself(&options.rows, common.seed);
             if let Some(exponents) = &options.exponent {
                 automatic = automatic.exponents(&exponents.0);
-            }
-            if options.rows.no_offset {
-                automatic = automatic.without_offset();
-            }
-            if let Some(memory) = options.rows.memory {
-                automatic = automatic.memory(memory);
             }
             return Settings::Automatic(Box::new(automatic), options.budget.unwrap_or(BUDGET));
         }
@@ -172,6 +163,18 @@ pub fn named(kernels: Vec<SharedKernel>, scale: Option<ScaleArgument>, rows: &Ro
         fit = fit.memory(memory);
     }
     fit
+}
+
+/// An automatic search on rows that are read like this.
+pub fn by_itself(rows: &RowOptions, seed: u64) -> Automatic {
+    let mut automatic = Automatic::new().missing(rows.missing.into()).text_as(rows.text.into()).seed(seed);
+    if rows.no_offset {
+        automatic = automatic.without_offset();
+    }
+    if let Some(memory) = rows.memory {
+        automatic = automatic.memory(memory);
+    }
+    automatic
 }
 
 /// The kernels to choose from; the Gaussian one if none is named.

@@ -2,7 +2,7 @@
 
 use super::Found;
 use crate::chart::lines::{self, Curve, Window};
-use crate::report::short;
+use crate::report::{abbreviated, short};
 use crate::svg::curves::{self, Mark};
 
 pub fn text(found: &Found) -> String {
@@ -16,7 +16,7 @@ pub fn svg(found: &Found) -> String {
     let summary = found.fitted.summary();
     let title = format!("{}: {}, exponent {}", summary.target, found.fitted.model.kernel().spec(), found.exponent);
     let window = window(found).unwrap_or(Window { x: (0.1, 10.0), y: (0.0, 1.0), log_y: false });
-    curves::draw(&curves(found), &marks(found), &window, &abbreviated(&title), ("λ", "RMSE"))
+    curves::draw(&curves(found), &marks(found), &window, &abbreviated(&title, 90), ("λ", "RMSE"))
 }
 
 /// The training error first, then every criterion that is an error.
@@ -58,13 +58,4 @@ fn window(found: &Found) -> Option<Window> {
     let log_y = most / least > 20.0;
     let low = if log_y { 0.5 * least } else { 0.0_f64.max(least - 0.5 * (most - least)) };
     is_usable.then_some(Window { x: (first.lambda, last.lambda), y: (low, most), log_y })
-}
-
-/// Specs can be very long.
-fn abbreviated(title: &str) -> String {
-    const LONGEST: usize = 90;
-    if title.chars().count() <= LONGEST {
-        return title.to_owned();
-    }
-    title.chars().take(LONGEST - 1).chain(['…']).collect()
 }

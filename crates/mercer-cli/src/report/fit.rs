@@ -1,7 +1,7 @@
 //! What `mercer fit` prints.
 
+use mercer::Fitted;
 use mercer::plan;
-use mercer::{Fitted, Summary};
 
 use super::{Page, automatic, certificate_line, errors_line, integer, penalty_line, scale_name, search, short};
 use crate::args::{Common, FitOptions};
@@ -35,7 +35,7 @@ pub fn page(found: &Found, options: &FitOptions, common: &Common, saved: Option<
             page.line("penalty", &penalty_line(summary));
         }
         page.line("error", &errors_line(summary));
-        if let Some(line) = assessed(found, summary, t) {
+        if let Some(line) = assessed(found, t) {
             page.line("", &line);
         } else if let Some(line) = found.search.as_ref().and_then(automatic::caution) {
             page.line("", &line);
@@ -80,26 +80,13 @@ fn table_lines(page: &mut Page, fitted: &Fitted) {
 }
 
 /// The error on rows that no choice has seen.
-fn assessed(found: &Found, summary: &Summary, t: usize) -> Option<String> {
+fn assessed(found: &Found, t: usize) -> Option<String> {
     let (rule, assessment) = found.assessment.as_ref()?;
     let (mean, deviation) = (assessment.mean(t), assessment.deviation(t));
     let folds = assessment.rmse[t].len() / rule.repeats.max(1);
     let times = if rule.repeats > 1 { format!(", {} times", rule.repeats) } else { String::new() };
-    let variance = variance(found.fitted.design.y.col(t));
-    let r2 = match summary.train_r2 {
-        Some(_) if variance > 0.0 => {
-            let mse = assessment.rmse[t].iter().map(|e| e * e).sum::<f64>() / assessment.rmse[t].len() as f64;
-            format!(" (R² {})", short(1.0 - mse / variance))
-        }
-        _ => String::new(),
-    };
+    let r2 = assessment.r2(t).map_or_else(String::new, |r2| format!(" (R² {})", short(r2)));
     Some(format!("{}-fold{times}, selection inside: {} ± {}{r2}", in_words(folds), short(mean), short(deviation)))
-}
-
-fn variance(y: &[f64]) -> f64 {
-    let n = y.len() as f64;
-    let mean = y.iter().sum::<f64>() / n;
-    y.iter().map(|v| (v - mean) * (v - mean)).sum::<f64>() / n
 }
 
 fn in_words(n: usize) -> String {

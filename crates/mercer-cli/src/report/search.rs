@@ -3,7 +3,7 @@
 use mercer::Fitted;
 use mercer::criterion::Criterion;
 
-use super::{Page, criterion_name};
+use super::{Page, abbreviated, criterion_name};
 use crate::args::Style;
 use crate::chart::heat::{self, Steps};
 use crate::grid::{Cell, Grid};
@@ -70,7 +70,7 @@ fn kernels(page: &mut Page, fitted: &Fitted, shown: &Shown) {
         let best = tried.surfaces.first().map(|surface| surface.best);
         let value = shown.value(tried.score);
         grid.row(vec![
-            Cell::Text(abbreviated(&tried.kernel.spec())),
+            Cell::Text(abbreviated(&tried.kernel.spec(), 60)),
             best.map_or(Cell::Nothing, |best| Cell::Number(best.exponent)),
             best.map_or(Cell::Nothing, |best| Cell::Number(best.lambda)),
             if tried.is_chosen { Cell::Best(value) } else { Cell::Number(value) },
@@ -104,7 +104,7 @@ fn best_points(page: &mut Page, fitted: &Fitted, shown: &Shown) {
         let value = if rank == 0 { Cell::Best(value) } else { Cell::Number(value) };
         let mut cells = vec![Cell::Number(point.exponent), Cell::Number(point.lambda), value];
         if several {
-            cells.insert(0, Cell::Text(abbreviated(&fitted.tried[point.kernel].kernel.spec())));
+            cells.insert(0, Cell::Text(abbreviated(&fitted.tried[point.kernel].kernel.spec(), 60)));
         }
         grid.row(cells);
     }
@@ -113,22 +113,4 @@ fn best_points(page: &mut Page, fitted: &Fitted, shown: &Shown) {
         page.block(&format!("  best of {} points\n", points.len()));
     }
     page.block(&grid.render(Style::Text));
-}
-
-/// Specs with a lengthscale for each of many features are long.
-fn abbreviated(spec: &str) -> String {
-    const LONGEST: usize = 60;
-    if spec.chars().count() <= LONGEST {
-        return spec.to_owned();
-    }
-    spec.chars().take(LONGEST - 1).chain(['…']).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn long_specs_are_cut() {
-        assert_eq!(super::abbreviated("linear"), "linear");
-        assert_eq!(super::abbreviated(&"x".repeat(100)).chars().count(), 60);
-    }
 }

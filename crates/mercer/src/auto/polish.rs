@@ -51,7 +51,7 @@ impl Polish<'_> {
 
     /// Steps along λ and the stretch in turn, then shorter ones, from (stretch, log λ): both, and the error.
     pub fn run(&self, start: [f64; 2], can_stretch: bool, steps: &Steps) -> [f64; 3] {
-        let units = deviations(self.design);
+        let units = self.design.deviations();
         let root_weights: Option<Vec<f64>> = self.design.weights.as_ref().map(|w| w.iter().map(|w| w.sqrt()).collect());
         let error = |at: [f64; 2]| self.error(at[0], at[1], &units, root_weights.as_deref());
         let mut at = start;
@@ -80,21 +80,6 @@ impl Polish<'_> {
         }
         [at[0], at[1], least]
     }
-}
-
-/// Weighted standard deviation of each target; 0 where it is rounding.
-pub(super) fn deviations(design: &Design) -> Vec<f64> {
-    let weight = |i: usize| design.weights.as_ref().map_or(1.0, |w| w[i]);
-    let total = design.weight_sum();
-    (0..design.y.cols())
-        .map(|t| {
-            let y = design.y.col(t);
-            let mean = y.iter().enumerate().map(|(i, v)| weight(i) / total * v).sum::<f64>();
-            let variance = y.iter().enumerate().map(|(i, v)| weight(i) / total * (v - mean) * (v - mean)).sum::<f64>();
-            let largest = y.iter().fold(0.0, |max: f64, v| max.max(v.abs()));
-            if variance.sqrt() > 16.0 * f64::EPSILON * largest { variance.sqrt() } else { 0.0 }
-        })
-        .collect()
 }
 
 /// The share of each feature in the mean square of the derivatives of f; for a linear function of its coefficients.

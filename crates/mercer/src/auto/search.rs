@@ -8,7 +8,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 
 use super::candidates::{Candidate, suitable};
-use super::polish::{COARSE, FINE, Polish, Steps, deviations, stretched};
+use super::polish::{COARSE, FINE, Polish, Steps, stretched};
 use super::trial::{held_out_errors, learn};
 use super::{Automated, Automatic, Trial};
 use crate::criterion::folds::shuffle;
@@ -97,8 +97,8 @@ impl Automatic {
         let clock = Clock { started: Instant::now(), budget: self.budget, remembered: Cell::new(0.0) };
         self.check_memory(&designs.standard)?;
         let part = designs.part(self.seed);
-        let units = deviations(&part.standard);
-        let unit_of_all = deviations(&designs.standard)[0];
+        let units = part.standard.deviations();
+        let unit_of_all = designs.standard.deviations()[0];
         if part.rows() < 4 || units.contains(&0.0) {
             // Nothing to compare: a constant target, or too few rows to hold any out.
             let fitted = self.fit_of("gaussian(lengthscale=mean)", Scale::Standard)?.fit_design(designs.standard)?;

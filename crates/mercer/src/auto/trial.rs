@@ -53,7 +53,7 @@ fn by_leave_one_out(candidate: &Candidate, design: &Design, offset: bool) -> Res
     let search =
         Search { exponents: vec![2.0], lambdas: None, refine: true, preferred: None, one_standard_error: false };
     let Some(judge) = Judge::new(&spectrum, &members, &Criterion::LeaveOneOut, &extras, None)? else { return Ok(None) };
-    let Some(surface) = search.run(&judge) else { return Ok(None) };
+    let Some(surface) = search.run(&judge, &[]) else { return Ok(None) };
     let gamma = surface.best.lambda * spectrum.weight_sum();
     // The likelihood of targets in units of their deviation, as a learned metric's is.
     let restricted = Criterion::Formula(Formula::Restricted);

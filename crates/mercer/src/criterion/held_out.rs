@@ -168,7 +168,7 @@ impl HeldOut {
                 let mut errors = vec![0.0; self.targets];
                 let mut cells = vec![0; log_lambdas.len()];
                 for (table, weight) in tables.iter().zip(weights) {
-                    let ridges: Vec<Option<f64>> = if exponent > 1.0 && exponent != 2.0 {
+                    let ridges: Vec<Option<f64>> = if exponent >= 1.0 {
                         let near = |(cell, log_lambda): (&mut usize, &f64)| {
                             table.minimiser_near(&self.grid, exponent, *log_lambda, cell)
                         };

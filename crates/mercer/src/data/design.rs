@@ -182,6 +182,20 @@ impl Design {
         self.points.rows()
     }
 
+    /// The weighted standard deviation of each target; 0 where it is rounding.
+    pub(crate) fn deviations(&self) -> Vec<f64> {
+        let weight = |i: usize| self.weights.as_ref().map_or(1.0, |w| w[i]);
+        let total = self.weight_sum();
+        let of = |t: usize| {
+            let y = self.y.col(t);
+            let mean = y.iter().enumerate().map(|(i, v)| weight(i) / total * v).sum::<f64>();
+            let variance = y.iter().enumerate().map(|(i, v)| weight(i) / total * (v - mean) * (v - mean)).sum::<f64>();
+            let largest = y.iter().fold(0.0, |max: f64, v| max.max(v.abs()));
+            if variance.sqrt() > 16.0 * f64::EPSILON * largest { variance.sqrt() } else { 0.0 }
+        };
+        (0..self.y.cols()).map(of).collect()
+    }
+
     /// W = Σ wᵢ, or n without weights.
     pub fn weight_sum(&self) -> f64 {
         self.weights.as_ref().map_or(self.rows() as f64, |w| w.iter().sum())

@@ -86,6 +86,17 @@ impl Fit {
         Ok((kernel, Found { tried, ..found }))
     }
 
+    /// What may be chosen on one decomposition.
+    fn search(&self) -> Search {
+        Search {
+            exponents: self.exponents.clone(),
+            lambdas: self.lambdas.clone(),
+            refine: self.refine,
+            preferred: self.preferred,
+            one_standard_error: self.one_standard_error,
+        }
+    }
+
     /// Groups of targets that share one effective ridge.
     fn target_groups(&self, count: usize) -> Vec<Vec<usize>> {
         if self.shared_ridge { vec![(0..count).collect()] } else { (0..count).map(|t| vec![t]).collect() }
@@ -96,13 +107,7 @@ impl Fit {
         let count = design.y.cols();
         let targets: Vec<Target> = (0..count).map(|t| spectrum.target(design.y.col(t))).collect::<Result<_>>()?;
         let (mut choices, mut surfaces, mut total) = (Vec::new(), Vec::new(), 0.0);
-        let search = Search {
-            exponents: self.exponents.clone(),
-            lambdas: self.lambdas.clone(),
-            refine: self.refine,
-            preferred: self.preferred,
-            one_standard_error: self.one_standard_error,
-        };
+        let search = self.search();
         let nothing_known = crate::select::Score { value: 0.0, standard_error: None };
         for group in self.target_groups(count) {
             let members: Vec<&Target> = group.iter().map(|t| &targets[*t]).collect();
@@ -112,7 +117,7 @@ impl Fit {
             }
             let range = search.range(&spectrum.path(&members), spectrum.largest(), spectrum.weight_sum());
             let surface = match Judge::new(&spectrum, &members, &self.criterion, extras, range)? {
-                Some(judge) => search.run(&judge),
+                Some(judge) => search.run(&judge, &group),
                 None => None,
             };
             match surface {
@@ -168,15 +173,12 @@ impl Fit {
 
     fn assemble(&self, design: Design, kernel: SharedKernel, plan: Plan, found: Found) -> Result<Fitted> {
         let check: Option<DecompositionCheck> = found.spectrum.as_ref().map(Spectrum::check);
-        let weights = design.weights.as_deref();
+        let deviations = design.deviations();
         let mut summaries = Vec::new();
         for (t, solution) in found.solutions.iter().enumerate() {
             let y = design.y.col(t);
             let (exponent, lambda) = found.penalties[t];
-            let variance = weighted_variance(y, weights);
-            let largest = y.iter().fold(0.0, |max: f64, v| max.max(v.abs()));
-            let varies = variance.sqrt() > 16.0 * f64::EPSILON * largest;
-            let explained = |mse: f64| varies.then(|| 1.0 - mse / variance);
+            let explained = |mse: f64| (deviations[t] > 0.0).then(|| 1.0 - mse / (deviations[t] * deviations[t]));
             let loo = found.residuals[t].as_ref();
             summaries.push(Summary {
                 target: design.targets[t].clone(),
@@ -249,11 +251,4 @@ fn kernel_for(kernel: &SharedKernel, design: &Design) -> Result<SharedKernel> {
         kernel.clone()
     };
     kernel.fitted_to(points, design.weights.as_deref())
-}
-
-fn weighted_variance(y: &[f64], weights: Option<&[f64]>) -> f64 {
-    let weight = |i: usize| weights.map_or(1.0, |w| w[i]);
-    let total: f64 = weights.map_or(y.len() as f64, |w| w.iter().sum());
-    let mean = y.iter().enumerate().map(|(i, v)| weight(i) / total * v).sum::<f64>();
-    y.iter().enumerate().map(|(i, v)| weight(i) / total * (v - mean) * (v - mean)).sum()
 }

@@ -1,37 +1,27 @@
 //! A band form K = V B Vᵀ of a symmetric matrix, V orthogonal and B with few subdiagonals, and what it makes
-//! cheap for every shift γ: solves with K + γI, its determinant, and the diagonals of its inverse and of that
-//! inverse's square.
+//! cheap for every shift γ: solves with K + γI, its determinant, and the diagonal of its inverse.
 //!
 //! It is what an eigendecomposition does first. Stopping there leaves out everything that is not a product of
 //! large matrices, and a band is as good as a diagonal when few shifts are wanted.
 //!
 //! Tasks never share a sum: the same bits come out with any number of threads.
 
-use std::ops::Range;
+mod reduction;
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use rayon::prelude::*;
 
-use super::{Accum, MatMut, MatRef, Par, matmul, triangular_solve};
+use super::{Accum, MatMut, MatRef, Par, matmul};
 use super::{DecompositionCheck, Matrix, Parts, exponent_of, multiply_lower, scale_by_power_of_two};
 use crate::error::{Error, Result};
 use crate::simd::{LANES, vectorize};
+use reduction::{form_vectors, reduce_to_band};
 
 /// Subdiagonals of B. Wider reduces faster (longer products) and makes every shift dearer.
 const BANDWIDTH: usize = 32;
-/// Side of the tiles in which the matrix is updated: one (half a megabyte) stays in a core's own cache while
-/// three products use it.
-const TILE: usize = 256;
-/// Columns of a panel that are reduced one by one, before the rest of the panel hears of them.
-const SUBPANEL: usize = 8;
-/// Reflectors that are applied together when V is formed, and columns of V a task treats.
-const GROUP: usize = 128;
-const STRIP: usize = 256;
 /// Coordinates that a solve with many right-hand sides eliminates together, to stay in registers.
 const STEP: usize = 4;
-/// Sums of squares below this (the matrix is of size 1) have lost digits to underflow: they count as zero.
-const NEGLIGIBLE: f64 = 1e-280;
 
 /// Vectors of random signs with which a form is checked.
 const PROBES: usize = 4;
@@ -142,207 +132,6 @@ impl BandForm {
     }
 }
 
-/// The lower band (entry (d, j): row j + d, column j) of a matrix orthogonally similar to `a`, whose columns are
-/// left holding the reflectors: column c's begins with its 1 in row c + bandwidth.
-pub(crate) fn reduce_to_band(a: &mut Matrix, bandwidth: usize) -> Matrix {
-    let n = a.rows;
-    let b = bandwidth.min(n.saturating_sub(1)).max(1);
-    let mut band = Matrix::zeros(b + 1, n);
-    // Tiles on the diagonal are kept in full, so that products with them need no second form.
-    for start in (0..n).step_by(TILE) {
-        for j in start..(start + TILE).min(n) {
-            for i in j + 1..(start + TILE).min(n) {
-                a.data[i * n + j] = a.data[j * n + i];
-            }
-        }
-    }
-    // The matrix of the moment is A − L Rᵀ, L = [W Y] and R = [Y W] of the last panel: the difference is taken
-    // when the next panel's product with A passes by, because going through A is what takes time.
-    let (mut left, mut right) = (Matrix::zeros(n, 0), Matrix::zeros(n, 0));
-    let mut k = 0;
-    while k + b < n {
-        let m = n - k - b;
-        let mut panel = block_of(a, k, k..k + b);
-        product(panel.view_mut(), Accum::Add, left.view(), right.view().subrows(0, b).transpose(), -1.0);
-        let mut below = block_of(&panel, b, 0..b);
-        let y = triangularize(&mut below);
-        for j in 0..b {
-            band.col_mut(k + j)[..b - j].copy_from_slice(&panel.col(j)[j..b]);
-            let height = m.min(j + 1);
-            band.col_mut(k + j)[b - j..][..height].copy_from_slice(&below.col(j)[..height]);
-        }
-        for j in 0..y.cols {
-            a.col_mut(k + j)[k + b..].copy_from_slice(y.col(j));
-        }
-        let pending = (left.view().subrows(b, m), right.view().subrows(b, m));
-        let mut w = update_and_multiply(a.view_mut().submatrix_mut(k + b, k + b, m, m), k + b, pending, y.view());
-        // QᵀAQ = A − WYᵀ − YWᵀ with W = X − Y (S⁻ᵀYᵀX)/2 and X = AYS⁻¹.
-        let s = triangle_of(y.view());
-        triangular_solve::solve_lower_triangular_in_place(s.view().transpose(), w.view_mut().transpose_mut(), Par::Seq);
-        let mut middle = Matrix::zeros(y.cols, y.cols);
-        product(middle.view_mut(), Accum::Replace, y.view().transpose(), w.view(), 1.0);
-        triangular_solve::solve_lower_triangular_in_place(s.view().transpose(), middle.view_mut(), Par::Seq);
-        product(w.view_mut(), Accum::Add, y.view(), middle.view(), -0.5);
-        left = Matrix { rows: m, cols: 2 * y.cols, data: [&w.data[..], &y.data].concat() };
-        right = Matrix { rows: m, cols: 2 * y.cols, data: [y.data, w.data].concat() };
-        k += b;
-    }
-    let mut last = block_of(a, k, k..n);
-    product(last.view_mut(), Accum::Add, left.view(), right.view().transpose(), -1.0);
-    for j in 0..n - k {
-        band.col_mut(k + j)[..n - k - j].copy_from_slice(&last.col(j)[j..]);
-    }
-    band
-}
-
-/// A ← A − L Rᵀ in the lower triangle, and A Y of the new A, in one pass through A. Its first row is row `origin`
-/// of the whole matrix, on whose grid the tiles lie.
-fn update_and_multiply(
-    mut a: MatMut<'_, f64>,
-    origin: usize,
-    (left, right): (MatRef<'_, f64>, MatRef<'_, f64>),
-    y: MatRef<'_, f64>,
-) -> Matrix {
-    let m = a.nrows();
-    let span = |start: usize| (TILE - (origin + start) % TILE).min(m - start);
-    let mut columns = Vec::new();
-    let mut start = 0;
-    while start < m {
-        let (column, rest) = a.split_at_col_mut(span(start));
-        columns.push((start, column));
-        a = rest;
-        start += span(start);
-    }
-    // One task per column of tiles. What it adds to A Y begins at its diagonal tile.
-    let parts: Vec<(usize, Matrix)> = columns
-        .into_par_iter()
-        .with_max_len(1)
-        .map(|(start, mut column)| {
-            let mut part = Matrix::zeros(m - start, y.ncols());
-            let mut mirrored = Matrix::zeros(span(start), y.ncols());
-            let across = right.subrows(start, span(start)).transpose();
-            let mut row = start;
-            while row < m {
-                let mut tile = column.as_mut().subrows_mut(row, span(row));
-                product(tile.as_mut(), Accum::Add, left.subrows(row, span(row)), across, -1.0);
-                let target = part.view_mut().subrows_mut(row - start, span(row));
-                product(target, Accum::Add, tile.as_ref(), y.subrows(start, span(start)), 1.0);
-                if row > start {
-                    let transposed = tile.as_ref().transpose();
-                    product(mirrored.view_mut(), Accum::Add, transposed, y.subrows(row, span(row)), 1.0);
-                }
-                row += span(row);
-            }
-            for j in 0..part.cols {
-                part.col_mut(j).iter_mut().zip(mirrored.col(j)).for_each(|(x, y)| *x += y);
-            }
-            (start, part)
-        })
-        .collect();
-    let mut out = Matrix::zeros(m, y.ncols());
-    out.data.par_chunks_mut(m).enumerate().for_each(|(j, column)| {
-        for (start, part) in &parts {
-            column[*start..].iter_mut().zip(part.col(j)).for_each(|(x, y)| *x += y);
-        }
-    });
-    out
-}
-
-/// Householder's QR: `panel` becomes R (what is below its diagonal means nothing), and the reflectors v come back
-/// in full, 1 first and zeros before it. Every column gets one, a column of zeros too: there is no rank to guess.
-fn triangularize(panel: &mut Matrix) -> Matrix {
-    let (m, cols) = (panel.rows, panel.cols);
-    let mut y = Matrix::zeros(m, m.min(cols));
-    for start in (0..y.cols).step_by(SUBPANEL) {
-        let end = (start + SUBPANEL).min(y.cols);
-        for j in start..end {
-            let (done, rest) = panel.data.split_at_mut((j + 1) * m);
-            let (head, tail) = (done[j * m + j], &done[j * m + j + 1..]);
-            let v = &mut y.col_mut(j)[j..];
-            v[0] = 1.0;
-            let squares = dot(tail, tail);
-            let norm = if squares > NEGLIGIBLE { head.hypot(squares.sqrt()) } else { head.abs() };
-            if squares > NEGLIGIBLE {
-                let scale = 1.0 / (head + norm.copysign(head));
-                v[1..].iter_mut().zip(tail).for_each(|(v, x)| *v = x * scale);
-            }
-            done[j * m + j] = -norm.copysign(head);
-            let tau = 0.5 * dot(v, v);
-            for other in rest.chunks_exact_mut(m).take(end - j - 1) {
-                let other = &mut other[j..];
-                let factor = dot(v, other) / tau;
-                vectorize(
-                    #[inline(always)]
-                    || other.iter_mut().zip(&*v).for_each(|(x, v)| *x -= factor * v),
-                );
-            }
-        }
-        let part = y.view().submatrix(start, start, m - start, end - start);
-        let others = panel.view_mut().submatrix_mut(start, end, m - start, cols - end);
-        reflect(part, triangle_of(part).view(), true, others);
-    }
-    y
-}
-
-/// S of (I − v₁v₁ᵀ/τ₁)(I − v₂v₂ᵀ/τ₂)… = I − Y S⁻¹ Yᵀ in its upper triangle: that of YᵀY with the diagonal
-/// halved, as τ = ‖v‖²/2.
-fn triangle_of(y: MatRef<'_, f64>) -> Matrix {
-    let mut s = Matrix::zeros(y.ncols(), y.ncols());
-    product(s.view_mut(), Accum::Replace, y.transpose(), y, 1.0);
-    for j in 0..s.cols {
-        s.set(j, j, 0.5 * s.get(j, j));
-    }
-    s
-}
-
-/// M ← Q M with Q = I − Y S⁻¹ Yᵀ, or Qᵀ M.
-fn reflect(y: MatRef<'_, f64>, s: MatRef<'_, f64>, transposed: bool, mut target: MatMut<'_, f64>) {
-    let mut inner = Matrix::zeros(y.ncols(), target.ncols());
-    product(inner.view_mut(), Accum::Replace, y.transpose(), target.as_ref(), 1.0);
-    if transposed {
-        triangular_solve::solve_lower_triangular_in_place(s.transpose(), inner.view_mut(), Par::Seq);
-    } else {
-        triangular_solve::solve_upper_triangular_in_place(s, inner.view_mut(), Par::Seq);
-    }
-    product(target.as_mut(), Accum::Add, y, inner.view(), -1.0);
-}
-
-/// V from the reflectors that [`reduce_to_band`] left, in their place: the last ones first, each group in the
-/// corner of V that is not the identity's yet.
-pub(crate) fn form_vectors(a: &mut Matrix, bandwidth: usize) {
-    let n = a.rows;
-    for first in (0..n.saturating_sub(bandwidth)).step_by(GROUP).rev() {
-        let corner = first + bandwidth;
-        let size = n - corner;
-        let mut y = block_of(a, corner, first..(first + GROUP).min(n - bandwidth));
-        for j in 0..y.cols {
-            y.col_mut(j)[..j].fill(0.0);
-            a.col_mut(corner + j).fill(0.0);
-            a.set(corner + j, corner + j, 1.0);
-        }
-        let s = triangle_of(y.view());
-        let mut strips = Vec::new();
-        let mut rest = a.view_mut().submatrix_mut(corner, corner, size, size);
-        while rest.ncols() > 0 {
-            let width = STRIP.min(rest.ncols());
-            let (strip, others) = rest.split_at_col_mut(width);
-            strips.push(strip);
-            rest = others;
-        }
-        strips.into_par_iter().with_max_len(1).for_each(|strip| reflect(y.view(), s.view(), false, strip));
-    }
-    for j in 0..bandwidth.min(n) {
-        a.col_mut(j).fill(0.0);
-        a.set(j, j, 1.0);
-    }
-}
-
-/// Some columns, from some row on.
-fn block_of(a: &Matrix, first_row: usize, columns: Range<usize>) -> Matrix {
-    let data: Vec<&[f64]> = columns.clone().map(|j| &a.col(j)[first_row..]).collect();
-    Matrix { rows: a.rows - first_row, cols: columns.len(), data: data.concat() }
-}
-
 /// target ← factor · a b, added or instead. One thread: the backend's own threads wait for each other so often that
 /// flat products lose by them; here tasks are large and independent.
 fn product(target: MatMut<'_, f64>, add: Accum, a: MatRef<'_, f64>, b: MatRef<'_, f64>, factor: f64) {
@@ -367,19 +156,6 @@ impl Triangle {
     fn zeros(rows: usize, bandwidth: usize) -> Self {
         let (rows, height) = (rows.next_multiple_of(STEP), bandwidth + STEP);
         Triangle { columns: vec![0.0; rows * height], height, inverse_pivots: vec![0.0; rows] }
-    }
-
-    /// Lᵀ with rows and columns in reverse order, which is a lower triangle again.
-    fn flipped(&self) -> Self {
-        let (rows, bandwidth) = (self.inverse_pivots.len(), self.height - STEP);
-        let mut out = Triangle::zeros(rows, bandwidth);
-        out.inverse_pivots.iter_mut().zip(self.inverse_pivots.iter().rev()).for_each(|(x, y)| *x = *y);
-        for j in 0..rows {
-            for d in 0..=bandwidth.min(rows - 1 - j) {
-                out.columns[j * self.height + d] = self.columns[(rows - 1 - j - d) * self.height + d];
-            }
-        }
-        out
     }
 
     /// x ← L⁻¹ x in every lane, and the sums of squares.
@@ -490,14 +266,12 @@ impl ShiftedBand<'_> {
         libm::ldexp(trace, -self.power)
     }
 
-    /// The diagonals of (K + γI)⁻¹ and, if wanted, of (K + γI)⁻²: ‖L⁻¹vᵢ‖² and ‖L⁻ᵀL⁻¹vᵢ‖² for the rows vᵢ of V,
-    /// which lie side by side in the lanes.
-    pub fn diagonals(&self, with_squares: bool) -> (Vec<f64>, Option<Vec<f64>>) {
+    /// The diagonal of (K + γI)⁻¹: ‖L⁻¹vᵢ‖² for the rows vᵢ of V, which lie side by side in the lanes.
+    pub fn diagonal(&self) -> Vec<f64> {
         let v = &self.form.vectors;
         let n = v.rows;
-        let upper = with_squares.then(|| self.lower.flipped());
         // Tasks of some blocks, because every task needs a workspace.
-        let blocks: Vec<([f64; LANES], [f64; LANES])> = (0..n.div_ceil(LANES))
+        let blocks: Vec<[f64; LANES]> = (0..n.div_ceil(LANES))
             .into_par_iter()
             .with_min_len(4)
             .map_init(
@@ -513,24 +287,14 @@ impl ShiftedBand<'_> {
                     }
                     vectorize(
                         #[inline(always)]
-                        || {
-                            let once = self.lower.solve(x);
-                            let Some(upper) = &upper else { return (once, once) };
-                            x.reverse();
-                            (once, upper.solve(x))
-                        },
+                        || self.lower.solve(x),
                     )
                 },
             )
             .collect();
-        let mut inverse: Vec<f64> = blocks.iter().flat_map(|block| block.0).take(n).collect();
+        let mut inverse: Vec<f64> = blocks.into_iter().flatten().take(n).collect();
         scale_by_power_of_two(&mut inverse, -self.power);
-        let squares = with_squares.then(|| {
-            let mut squares: Vec<f64> = blocks.iter().flat_map(|block| block.1).take(n).collect();
-            scale_by_power_of_two(&mut squares, -2 * self.power);
-            squares
-        });
-        (inverse, squares)
+        inverse
     }
 }
 
@@ -608,14 +372,12 @@ mod tests {
             let close = |x: f64, y: f64| assert!((x - y).abs() <= 1e-11 * y.abs(), "{n}: {x} {y}");
             close(shifted.log_det() + 1.0, decomposed.values.iter().map(|d| d.ln()).sum::<f64>() + 1.0);
             close(shifted.trace_inverse(), decomposed.values.iter().map(|d| 1.0 / d).sum());
-            let (inverse, squares) = shifted.diagonals(true);
-            assert_eq!(shifted.diagonals(false), (inverse.clone(), None));
+            let inverse = shifted.diagonal();
             let factor = Cholesky::new(dense).unwrap();
             let mut columns = Matrix::from_fn(n, n, |i, j| f64::from(i == j));
             factor.solve(&mut columns);
             for i in 0..n {
                 close(inverse[i], columns.get(i, i));
-                close(squares.as_ref().unwrap()[i], dot(columns.col(i), columns.col(i)));
             }
             let mut coordinates = multiply_transposed(&form.vectors, &random(n, 1));
             shifted.solve(coordinates.col_mut(0));
@@ -637,7 +399,7 @@ mod tests {
             assert_eq!(plain.vectors, scaled.vectors);
             let (one, other) = (plain.shifted(0.25).unwrap(), scaled.shifted(libm::ldexp(0.25, power)).unwrap());
             assert_eq!(libm::ldexp(one.trace_inverse(), -power), other.trace_inverse());
-            assert_eq!(one.diagonals(false).0[7], libm::ldexp(other.diagonals(false).0[7], power));
+            assert_eq!(one.diagonal()[7], libm::ldexp(other.diagonal()[7], power));
             let exponents = 100.0 * f64::from(power) * std::f64::consts::LN_2;
             assert!((one.log_det() + exponents - other.log_det()).abs() < 1e-9);
             // A shift of quite another size.
@@ -667,8 +429,8 @@ mod tests {
         let run = |threads: usize| {
             rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(|| {
                 let form = BandForm::reduce(a.clone()).unwrap();
-                let diagonals = form.shifted(1.0).unwrap().diagonals(true);
-                (form.band, form.vectors, diagonals)
+                let diagonal = form.shifted(1.0).unwrap().diagonal();
+                (form.band, form.vectors, diagonal)
             })
         };
         let one = run(1);

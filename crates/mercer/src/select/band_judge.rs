@@ -74,8 +74,8 @@ impl Scorer for BandJudge<'_> {
         (0..GRID).map(|i| unit + LOWEST + (HIGHEST - LOWEST) * i as f64 / (GRID - 1) as f64).collect()
     }
 
-    fn only_valleys(&self) -> bool {
-        matches!(self.criterion, Criterion::Formula(formula) if formula.favours_interpolation())
+    fn criterion(&self) -> &Criterion {
+        self.criterion
     }
 
     /// There is one exponent.

@@ -33,6 +33,7 @@ pub(super) const LOWEST: f64 = -30.0;
 pub(super) const HIGHEST: f64 = 13.9;
 
 pub(crate) struct Judge<'a> {
+    criterion: &'a Criterion,
     spectrum: &'a Spectrum,
     targets: Vec<&'a Target>,
     path: Path,
@@ -65,7 +66,7 @@ impl<'a> Judge<'a> {
     pub fn new(
         spectrum: &'a Spectrum,
         targets: &[&'a Target],
-        criterion: &Criterion,
+        criterion: &'a Criterion,
         extras: &'a Extras,
         range: Option<(f64, f64)>,
     ) -> Result<Option<Self>> {
@@ -102,7 +103,7 @@ impl<'a> Judge<'a> {
                 Kind::Metric { rule: *rule, unlabelled }
             }
         };
-        let mut judge = Judge { spectrum, targets: targets.to_vec(), path, single, units, kind };
+        let mut judge = Judge { criterion, spectrum, targets: targets.to_vec(), path, single, units, kind };
         let noise = (0..judge.targets.len()).map(|t| judge.noise(t)).collect();
         if let Kind::Formula { noise: place, .. } = &mut judge.kind {
             *place = noise;
@@ -110,8 +111,8 @@ impl<'a> Judge<'a> {
         Ok(Some(judge))
     }
 
-    pub fn favours_interpolation(&self) -> bool {
-        matches!(&self.kind, Kind::Formula { formula, .. } if formula.favours_interpolation())
+    pub fn criterion(&self) -> &Criterion {
+        self.criterion
     }
 
     pub fn path(&self) -> &Path {

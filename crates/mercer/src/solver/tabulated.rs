@@ -1,19 +1,16 @@
 //! Which point of a tabulated path minimises the m-power problem: the equation of `power`, many times over.
 //!
-//! ψ(x) = x − log W₋ + (1 − m/2) log N₋, x = log γ, must equal log(λm/2). For m > 1 ψ rises, so rising λ walk up the
-//! table once. For m < 1 every cell in which ψ rises through the level holds a local minimum; the best of them and
+//! ψ(x) = x − log W₋ + (1 − m/2) log N₋, x = log γ, must equal log(λm/2). For m ≥ 1 ψ rises: one cell holds the
+//! root, nearly the same for every row. For m < 1 every cell in which ψ rises through the level holds a local minimum; the best of them and
 //! the zero function is taken.
 
 use crate::spectrum::{Grid, Tabulated};
 
 impl Tabulated {
-    /// log γ of the minimiser for each λ (rising), `None` for the zero function.
+    /// log γ of the minimiser for each λ (rising) at m < 1, `None` for the zero function.
     pub(crate) fn minimisers(&self, grid: &Grid, exponent: f64, log_lambdas: &[f64]) -> Vec<Option<f64>> {
         if !self.has_energy {
             return vec![None; log_lambdas.len()];
-        }
-        if exponent == 2.0 {
-            return log_lambdas.iter().map(|log_lambda| Some(log_lambda + self.log_weight_left)).collect();
         }
         let half = 1.0 - exponent / 2.0;
         let psi: Vec<f64> = self
@@ -22,15 +19,17 @@ impl Tabulated {
             .enumerate()
             .map(|(g, log_norm)| grid.log_gamma(g) - self.log_weight_left + half * log_norm)
             .collect();
-        let search = Search { table: self, grid, exponent, half, psi };
-        if exponent >= 1.0 { search.rising(log_lambdas) } else { search.best(log_lambdas) }
+        Search { table: self, grid, exponent, half, psi }.best(log_lambdas)
     }
 
-    /// The same for one λ and m > 1, where ψ rises: `cell` is where the root was for another row, and is where it is for
+    /// The same for one λ and m ≥ 1, where ψ rises: `cell` is where the root was for another row, and is where it is for
     /// this one afterwards. Rows differ little, so that is nearly always the right cell or the next.
     pub(crate) fn minimiser_near(&self, grid: &Grid, exponent: f64, log_lambda: f64, cell: &mut usize) -> Option<f64> {
         if !self.has_energy {
             return None;
+        }
+        if exponent == 2.0 {
+            return Some(log_lambda + self.log_weight_left);
         }
         let half = 1.0 - exponent / 2.0;
         let level = log_lambda + libm::log(exponent / 2.0);
@@ -48,7 +47,8 @@ impl Tabulated {
         }
         let top = psi(*cell + 1);
         if top < level {
-            return Some(grid.end() + (level - top) / (exponent - 1.0));
+            // N falls like 1/γ² out here; for m = 1 ψ has reached its limit.
+            return (exponent > 1.0).then(|| grid.end() + (level - top) / (exponent - 1.0));
         }
         Some(self.root_in_cell(grid, half, *cell, level))
     }
@@ -142,34 +142,6 @@ struct Search<'a> {
 impl Search<'_> {
     fn level(&self, log_lambda: f64) -> f64 {
         log_lambda + libm::log(self.exponent / 2.0)
-    }
-
-    /// m ≥ 1: ψ rises.
-    fn rising(&self, log_lambdas: &[f64]) -> Vec<Option<f64>> {
-        let last = self.grid.points - 1;
-        let first = self.table.first;
-        let mut cell = first;
-        log_lambdas
-            .iter()
-            .map(|log_lambda| {
-                let level = self.level(*log_lambda);
-                if level <= self.psi[first] {
-                    return Some(self.below(level));
-                }
-                if level >= self.psi[last] {
-                    // N falls like 1/γ² out here; for m = 1 ψ has reached its limit.
-                    let rest = (level - self.psi[last]) / (self.exponent - 1.0);
-                    return (self.exponent > 1.0).then_some(self.grid.end() + rest);
-                }
-                if self.psi[cell] > level {
-                    cell = first;
-                }
-                while self.psi[cell + 1] < level {
-                    cell += 1;
-                }
-                Some(self.inside(cell, level))
-            })
-            .collect()
     }
 
     /// Below the table N does not change any more.

@@ -120,7 +120,7 @@ impl Banded {
         let quadratics = (0..count).map(|t| dot(self.targets.col(t), dual.col(t))).collect();
         let squares = (0..count).map(|t| dual.col(t).iter().map(|a| gamma * a).map(|r| r * r).sum()).collect();
         let residuals = with_residuals.then(|| {
-            let (mut diagonal, _) = shifted.diagonals(false);
+            let mut diagonal = shifted.diagonal();
             // The constant goes through V with the targets: what takes time is reading V.
             let mut coordinates = dual.into_vec();
             if let Some((image, _)) = &constant_rows {

@@ -267,14 +267,6 @@ impl Curve for DeletedRow<'_> {
         left / self.weight_left
     }
 
-    fn log_energy(&self) -> f64 {
-        if self.log_tail() > f64::NEG_INFINITY {
-            libm::log(self.zero_train() * self.weight_left) + self.log_unit()
-        } else {
-            f64::NEG_INFINITY
-        }
-    }
-
     fn log_tail(&self) -> f64 {
         let tail: f64 = self
             .totals

@@ -224,14 +224,6 @@ impl Curve for DeletedGroup<'_> {
         self.targets.iter().map(|target| target.zero_energy).sum::<f64>() / self.weight_left
     }
 
-    fn log_energy(&self) -> f64 {
-        if self.log_tail() > f64::NEG_INFINITY {
-            libm::log(self.zero_train() * self.weight_left) + self.log_unit()
-        } else {
-            f64::NEG_INFINITY
-        }
-    }
-
     fn log_tail(&self) -> f64 {
         let mut tail = 0.0;
         let mut rounding = 0.0;

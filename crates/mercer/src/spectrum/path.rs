@@ -27,7 +27,12 @@ pub(crate) trait Curve {
     /// R of the zero function, in units of 4ᵏ.
     fn zero_train(&self) -> f64;
     /// log of ‖y‖² as used in N(μ) ≤ ‖y‖²/(4Wμ), in the target's own units; −∞ when f = 0 for every λ.
-    fn log_energy(&self) -> f64;
+    fn log_energy(&self) -> f64 {
+        match self.log_tail() > f64::NEG_INFINITY {
+            true => libm::log(self.zero_train() * self.weight_sum()) + self.log_unit(),
+            false => f64::NEG_INFINITY,
+        }
+    }
     /// log of A in N → A/γ² for large γ, in the target's own units.
     fn log_tail(&self) -> f64;
     /// Logs of an upper bound of the eigenvalues, and of a lower bound of those that carry energy (−∞ if none

@@ -9,7 +9,7 @@ use crate::fit::Fit;
 use crate::kernel::{Kernel, SharedKernel};
 use crate::linalg::Matrix;
 use crate::plan::Method;
-use crate::select::{BandJudge, Search, Surface};
+use crate::select::{BandJudge, Surface};
 use crate::solver::cholesky;
 use crate::spectrum::Banded;
 
@@ -25,22 +25,15 @@ impl Fit {
         // A constant target has no surface; every λ gives the same model.
         let mut lambdas =
             vec![self.lambdas.as_ref().map_or(1.0, |lambdas| lambdas[lambdas.len() - 1]); design.y.cols()];
-        let varying = (0..design.y.cols()).filter(|t| varies(design.y.col(*t), self.offset));
-        for (t, surface) in varying.zip(&tried[best].surfaces) {
-            lambdas[t] = surface.best.lambda;
+        for surface in &tried[best].surfaces {
+            surface.targets.iter().for_each(|target| lambdas[*target] = surface.best.lambda);
         }
         let found = self.factorise(&*kernels[best], design, &lambdas, stage)?;
         Ok((kernels[best].clone(), Found { tried, ..found }))
     }
 
     pub(super) fn surfaces_on(&self, banded: &Banded) -> Result<(Vec<Surface>, f64)> {
-        let search = Search {
-            exponents: self.exponents.clone(),
-            lambdas: self.lambdas.clone(),
-            refine: self.refine,
-            preferred: self.preferred,
-            one_standard_error: self.one_standard_error,
-        };
+        let search = self.search();
         let mut surfaces = Vec::new();
         let mut total = 0.0;
         for target in 0..banded.targets() {
@@ -48,7 +41,7 @@ impl Fit {
                 continue;
             }
             let judge = BandJudge { banded, target, criterion: &self.criterion };
-            let surface = search.run(&judge).ok_or_else(|| {
+            let surface = search.run(&judge, &[target]).ok_or_else(|| {
                 Error::Decomposition("the criterion is infinite at every λ; a larger λ is needed".into())
             })?;
             let unit = if banded.targets() > 1 && self.criterion.is_squared_error() {
@@ -91,14 +84,4 @@ impl Fit {
         }
         Ok(found)
     }
-}
-
-/// Whether anything is left of a target, beside its mean if there is an offset; as `Banded` sees it.
-fn varies(y: &[f64], offset: bool) -> bool {
-    if !offset {
-        return y.iter().any(|v| *v != 0.0);
-    }
-    let largest = y.iter().fold(0.0, |max: f64, v| max.max(v.abs()));
-    let mean = crate::linalg::double::sum(y.iter().copied()).value() / y.len() as f64;
-    y.iter().any(|v| (v - mean).abs() > 16.0 * f64::EPSILON * largest)
 }

@@ -7,6 +7,8 @@ pub fn write(surfaces: &[Surface], score: f64) -> Vec<f64> {
     let pair = |score: &Score| [score.value, score.standard_error.unwrap_or(f64::NAN)];
     let mut out = vec![score, surfaces.len() as f64];
     for surface in surfaces {
+        out.push(surface.targets.len() as f64);
+        out.extend(surface.targets.iter().map(|target| *target as f64));
         out.push(surface.exponents.len() as f64);
         out.extend([surface.best.exponent, surface.best.lambda]);
         out.extend(pair(&surface.best.score));
@@ -27,9 +29,11 @@ pub fn read(numbers: &[f64]) -> Option<(Vec<Surface>, f64)> {
     let total = rest.next()?;
     let mut surfaces = Vec::new();
     for _ in 0..count(rest.next()?)? {
+        let shared = count(rest.next()?)?;
+        let targets = (0..shared).map(|_| count(rest.next()?)).collect::<Option<Vec<usize>>>()?;
         let exponents = count(rest.next()?)?;
         let best = Choice { exponent: rest.next()?, lambda: rest.next()?, score: score_of(rest.next()?, rest.next()?) };
-        let mut surface = Surface { exponents: Vec::new(), lambdas: Vec::new(), scores: Vec::new(), best };
+        let mut surface = Surface { targets, exponents: Vec::new(), lambdas: Vec::new(), scores: Vec::new(), best };
         for _ in 0..exponents {
             surface.exponents.push(rest.next()?);
             let lambdas = count(rest.next()?)?;
@@ -50,6 +54,7 @@ mod tests {
     fn what_was_written_is_read_and_nothing_else() {
         let score = |value: f64, standard_error: Option<f64>| Score { value, standard_error };
         let surface = Surface {
+            targets: vec![0, 2],
             exponents: vec![1.5, 2.0],
             lambdas: vec![vec![0.1, 1.0], vec![0.5]],
             scores: vec![vec![score(3.0, Some(0.1)), score(2.0, None)], vec![score(f64::INFINITY, None)]],

@@ -244,12 +244,18 @@ impl<'a> Trials<'a> {
         Ok((spectrum, Extras { folds: self.folds.clone(), unlabelled: new_rows }))
     }
 
+    /// Whether there is anything to compare on factors, and a criterion that can be read off them.
+    fn suits_factors(&self) -> bool {
+        let reads = self.unlabelled.is_none() && self.fit.criterion != Criterion::Formula(Formula::Likelihood);
+        let is_precomputed = self.kernels.iter().any(|kernel| kernel.is_precomputed());
+        reads && self.kernels.len() > 1 && !is_precomputed && self.method != Method::Primal
+    }
+
     /// The surfaces of a kernel on a factor of its matrix: one at rounding level, or one of limited rank with many rows.
     /// `None` where the whole matrix is needed, or there is no other kernel to compare with.
     fn by_factor(&self, kernel: &SharedKernel) -> Result<Option<Tried>> {
         let n = self.design.rows();
-        let suits = self.unlabelled.is_none() && self.fit.criterion != Criterion::Formula(Formula::Likelihood);
-        if self.kernels.len() < 2 || !suits || kernel.is_precomputed() || !(200..MANY).contains(&n) {
+        if !self.suits_factors() || !(200..MANY).contains(&n) {
             return Ok(None);
         }
         (self.stage)("pivoting")?;
@@ -271,14 +277,7 @@ impl<'a> Trials<'a> {
 
     /// With many rows: all kernels on factors of limited rank, and lengthscales between them.
     fn screen(&mut self) -> Result<Vec<Option<Tried>>> {
-        let suits = self.unlabelled.is_none() && self.fit.criterion != Criterion::Formula(Formula::Likelihood);
-        let is_precomputed = self.kernels.iter().any(|kernel| kernel.is_precomputed());
-        if self.kernels.len() < 2
-            || self.design.rows() < MANY
-            || !suits
-            || is_precomputed
-            || self.method == Method::Primal
-        {
+        if !self.suits_factors() || self.design.rows() < MANY {
             return Ok(vec![None; self.kernels.len()]);
         }
         let mut screened = Vec::with_capacity(self.kernels.len());
