@@ -1,8 +1,11 @@
 //! What makes an answer trustworthy, as data: nothing here is a promise, everything was measured on the
 //! answer itself.
 
+pub(crate) mod gap;
+
 use serde::{Deserialize, Serialize};
 
+use self::gap::Gap;
 use crate::linalg::DecompositionCheck;
 use crate::solver::Solution;
 
@@ -26,11 +29,15 @@ pub struct Certificate {
     pub decomposition_residual: Option<f64>,
     /// ‖I − QᵀQ‖/(n·eps).
     pub orthogonality: Option<f64>,
-    /// Condition number of K + nμI, or an upper bound.
-    pub condition: f64,
-    /// Decimal digits of the predictions that are certain, relative to the spread of the target. They refer to
+    /// Condition number of K + nμI, or an upper bound, where a linear system was solved.
+    pub condition: Option<f64>,
+    /// Decimal digits of the predictions that are certain, relative to the spread of the target (with a duality gap: of the
+    /// objective). They refer to
     /// the features as the model scales them; the scaling's own numbers are part of the model.
     pub digits: f64,
+    /// (objective − lower bound)/objective, recomputed from the answer alone, for losses other than the squared one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duality_gap: Option<f64>,
 }
 
 /// Digits below which predictions are not vouched for.
@@ -63,9 +70,33 @@ impl Certificate {
             solve_residual: solution.solve_residual,
             decomposition_residual: check.map(|check| check.residual),
             orthogonality: check.map(|check| check.orthogonality),
-            condition: solution.condition,
+            condition: Some(solution.condition),
             // Rounded down: a claim may be too small but not too large.
             digits: (digits * 10.0).floor() / 10.0,
+            duality_gap: None,
+        }
+    }
+
+    /// The certificate of a convex problem: its answer is within a gap of the least objective.
+    pub(crate) fn of_gap(gap: &Gap, tolerance: f64, root_residual: f64, is_zero: bool) -> Self {
+        let relative = gap.relative();
+        // The gap is a difference of sums that agree to all but their last digits.
+        let reason = (!(relative <= tolerance.max(1e-13))).then(|| {
+            format!("the duality gap is {relative:.1e} of the objective, above {tolerance:.0e}; a larger λ may be needed")
+        });
+        let digits = if relative > 0.0 { (-libm::log10(relative)).clamp(0.0, 14.0) } else { 14.0 };
+        Certificate {
+            holds: reason.is_none(),
+            reason,
+            is_global: true,
+            stationary_points: usize::from(!is_zero),
+            root_residual,
+            solve_residual: 0.0,
+            decomposition_residual: None,
+            orthogonality: None,
+            condition: None,
+            digits: (digits * 10.0).floor() / 10.0,
+            duality_gap: Some(relative),
         }
     }
 }

@@ -2,6 +2,8 @@
 
 mod run;
 
+pub(crate) use run::kernel_for;
+
 use std::sync::Arc;
 
 use crate::criterion::{Criterion, LeaveOneOut};
@@ -275,13 +277,7 @@ impl Fit {
 
     /// The choices that reading a table needs.
     pub(crate) fn encoding(&self) -> Encoding {
-        let any = |holds: fn(&SharedKernel) -> bool| self.kernels.iter().any(holds);
-        let nonnegative = any(|kernel| kernel.needs_nonnegative());
-        let default = if nonnegative { Scale::Unit } else { Scale::None };
-        let text_as = if any(|kernel| kernel.uses_codes()) { TextAs::Equality } else { self.text_as };
-        let is_precomputed = any(|kernel| kernel.is_precomputed());
-        let scale = if is_precomputed { Scale::None } else { self.scale.unwrap_or(default) };
-        Encoding { scale, missing: self.missing, text_as, nonnegative }
+        Encoding::for_kernels(&self.kernels, self.scale, self.missing, self.text_as)
     }
 
     fn check_settings(&self) -> Result<()> {

@@ -16,7 +16,7 @@ use thiserror::Error;
 use crate::data::{Encoder, Feature, Missing, Scale, TextAs};
 use crate::kernel::{self, Points};
 use crate::linalg::Matrix;
-use crate::model::{Expansion, Model, Summary};
+use crate::model::{Expansion, Meaning, Model, Summary};
 
 const MAGIC: [u8; 8] = [0x93, b'M', b'E', b'R', b'C', b'E', b'R', b'\n'];
 const VERSION: u32 = 1;
@@ -83,6 +83,13 @@ struct Header {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     is_projected: bool,
     summaries: Vec<Summary>,
+    /// What the models' values stand for.
+    #[serde(default, skip_serializing_if = "is_numbers")]
+    meaning: Meaning,
+}
+
+fn is_numbers(meaning: &Meaning) -> bool {
+    *meaning == Meaning::Numbers
 }
 
 /// Whether bytes begin like a model file (or like a part of its first eight bytes).
@@ -134,6 +141,7 @@ pub fn to_bytes(model: &Model) -> Result<Vec<u8>, FormatError> {
         code_columns,
         is_projected: encoder.projection.is_some(),
         summaries: model.summaries.clone(),
+        meaning: model.meaning.clone(),
     };
     let header = serde_json::to_vec(&header).map_err(|error| FormatError::Header(error.to_string()))?;
     if header.len() > LONGEST_HEADER {
@@ -240,7 +248,8 @@ pub fn from_bytes(bytes: &[u8]) -> Result<Model, FormatError> {
     if header.summaries.iter().any(|summary| !summary.intercept.is_finite()) {
         return Err(FormatError::NotFinite);
     }
-    Ok(Model { encoder, kernel, expansion, summaries: header.summaries })
+    header.meaning.check(targets).map_err(FormatError::Contradiction)?;
+    Ok(Model { encoder, kernel, expansion, summaries: header.summaries, meaning: header.meaning })
 }
 
 /// A message that quotes a file does not repeat the whole of it.

@@ -44,6 +44,8 @@
 //! | [`data`] | tables of named columns, scaling, text, missing cells |
 //! | [`spectrum`] | the decomposition and the ridge path |
 //! | [`solver`] | which point of the path minimises the m-power problem |
+//! | [`loss`] | ℓ(y, v): squared, absolute, Huber, ε-insensitive, pinball, hinge, logistic, … |
+//! | [`learn`] | any of those losses, for numbers, quantiles and classes |
 //! | [`criterion`] | what a model is chosen by: exact leave-one-out and k-fold, GCV, FPE, likelihoods, … |
 //! | [`select`] | the surface of a criterion over exponents and λ |
 //! | [`certificate`] | what was verified about an answer |
@@ -70,7 +72,9 @@ mod fit;
 pub mod format;
 pub mod journal;
 pub mod kernel;
+pub mod learn;
 pub mod linalg;
+pub mod loss;
 pub mod low_rank;
 pub mod metric;
 mod model;
@@ -87,8 +91,9 @@ pub mod table;
 pub use auto::{Automated, Automatic};
 pub use error::{Error, Result};
 pub use fit::{Fit, Fitted, Observer, Tried};
+pub use learn::{Learn, Learned};
 pub use linalg::Matrix;
-pub use model::{Model, Summary};
+pub use model::{HeldOut, Meaning, Model, Probability, Summary};
 
 /// What most programs need.
 pub mod prelude {
@@ -96,5 +101,5 @@ pub mod prelude {
     pub use crate::kernel::product::{Linear, Polynomial};
     pub use crate::kernel::radial::{Gaussian, Laplace, Matern12, Matern32, Matern52};
     pub use crate::kernel::spline::Spline;
-    pub use crate::{Error, Fit, Fitted, Matrix, Model, Result, Summary};
+    pub use crate::{Error, Fit, Fitted, Learn, Learned, Matrix, Model, Result, Summary};
 }

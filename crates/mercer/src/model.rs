@@ -1,9 +1,11 @@
 //! All that prediction needs, and nothing of how it was found.
 
+mod classify;
+
 use serde::{Deserialize, Serialize};
 
 use crate::certificate::Certificate;
-use crate::data::{Column, Encoder, Feature, Frame};
+use crate::data::{Classes, Column, Encoder, Feature, Frame};
 use crate::error::{Error, Result};
 use crate::kernel::{Points, SharedKernel};
 use crate::linalg::{Matrix, Parts};
@@ -16,6 +18,7 @@ pub struct Model {
     pub(crate) kernel: SharedKernel,
     pub(crate) expansion: Expansion,
     pub(crate) summaries: Vec<Summary>,
+    pub(crate) meaning: Meaning,
 }
 
 /// The function itself, for all targets.
@@ -25,6 +28,68 @@ pub(crate) enum Expansion {
     Kernel { points: Points, alpha: Matrix },
     /// f(x) = xᵀw; w is features × targets.
     Linear { coefficients: Matrix },
+}
+
+/// What the values of the models stand for.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Meaning {
+    /// The targets themselves.
+    #[default]
+    Numbers,
+    /// Quantiles, several for each target, rising.
+    Quantiles {
+        /// How many for each target.
+        per_target: usize,
+        /// Whether predictions are sorted, so that they never cross.
+        sorted: bool,
+    },
+    /// Decision values of classes: one for two classes (positive: the second), else one each (the largest wins).
+    Classes {
+        /// The target's name.
+        target: String,
+        /// The classes.
+        classes: Classes,
+        /// What decision values say of probabilities.
+        probability: Probability,
+    },
+}
+
+/// From decision values to probabilities.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Probability {
+    /// Nothing is known of them.
+    Unknown,
+    /// The loss states them: log-odds (for several classes: of each against the rest, brought to the sum 1).
+    Stated,
+    /// The values of all classes are logarithms of probabilities, up to a constant.
+    Softmax,
+    /// 1/(1 + exp(−(slope·v + shift))), fitted to held-out values; one pair per model.
+    Calibrated {
+        /// Slope and shift of each model.
+        sigmoids: Vec<[f64; 2]>,
+    },
+}
+
+/// What held-out rows said of the chosen model.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HeldOut {
+    /// What was measured: `loss`, `error`, `absolute` or `squared`.
+    pub measure: String,
+    /// Its mean.
+    pub value: f64,
+    /// The standard error of the mean.
+    pub standard_error: f64,
+}
+
+fn squared() -> String {
+    "squared".into()
+}
+
+fn norm_power() -> String {
+    "norm-power".into()
 }
 
 /// What was found for one target; kept in the model file for whoever opens it later.
@@ -72,6 +137,24 @@ pub struct Summary {
     pub target_range: [f64; 2],
     /// What was verified.
     pub certificate: Certificate,
+    /// The loss.
+    #[serde(default = "squared")]
+    pub loss: String,
+    /// The penalty.
+    #[serde(default = "norm_power")]
+    pub penalty: String,
+    /// Number of coefficients that are not 0, where the solver makes some of them 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub support: Option<usize>,
+    /// (1/W) Σ w ℓ(y, f + b), for losses other than the squared one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub train_loss: Option<f64>,
+    /// For classes: the share of training rows whose class is not predicted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub train_error: Option<f64>,
+    /// What held-out rows said, for losses other than the squared one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held_out: Option<HeldOut>,
 }
 
 impl Model {
@@ -88,6 +171,11 @@ impl Model {
     /// How tables are read.
     pub fn encoder(&self) -> &Encoder {
         &self.encoder
+    }
+
+    /// What the values that it predicts stand for.
+    pub fn meaning(&self) -> &Meaning {
+        &self.meaning
     }
 
     /// Number of training points that the model carries (0 for a linear function).
@@ -110,7 +198,10 @@ impl Model {
     /// without a prediction.
     pub fn predict_frame(&self, frame: &Frame) -> Result<Vec<Vec<Option<f64>>>> {
         let (points, complete) = self.encoder.encode(frame)?;
-        let values = self.predict_points(&points)?;
+        let mut values = self.predict_points(&points)?;
+        if let Meaning::Quantiles { per_target, sorted: true } = self.meaning {
+            sort_within(&mut values, per_target);
+        }
         let column = |t: usize| values.col(t).iter().zip(&complete).map(|(v, ok)| ok.then_some(*v)).collect();
         Ok((0..values.cols()).map(column).collect())
     }
@@ -155,6 +246,18 @@ impl Model {
             }
         }
         Ok(values)
+    }
+}
+
+/// Rearranges the values of each target in rising order, row by row.
+fn sort_within(values: &mut Matrix, per_target: usize) {
+    for first in (0..values.cols()).step_by(per_target.max(1)) {
+        for i in 0..values.rows() {
+            let places = first..(first + per_target).min(values.cols());
+            let mut row: Vec<f64> = places.clone().map(|t| values.get(i, t)).collect();
+            row.sort_unstable_by(f64::total_cmp);
+            places.zip(row).for_each(|(t, v)| values.set(i, t, v));
+        }
     }
 }
 

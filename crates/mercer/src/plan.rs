@@ -15,6 +15,14 @@ pub enum Method {
     Band,
     /// A Cholesky factor of the Gram matrix at the one ridge that a given λ needs.
     Cholesky,
+    /// Dual decomposition with a duality gap: losses that are linear or quadratic in pieces.
+    Dual,
+    /// The same with kernel values computed when they are needed.
+    DualOnDemand,
+    /// Newton's method: smooth losses.
+    Newton,
+    /// Newton's method for all classes at once.
+    Multinomial,
 }
 
 impl Method {
@@ -25,6 +33,10 @@ impl Method {
             Method::Primal => "exact, singular values of the features",
             Method::Band => "exact, band form of the Gram matrix",
             Method::Cholesky => "exact, Cholesky factorisation of the Gram matrix",
+            Method::Dual => "dual decomposition on the Gram matrix",
+            Method::DualOnDemand => "dual decomposition, kernel values when they are needed",
+            Method::Newton => "Newton's method on the Gram matrix",
+            Method::Multinomial => "Newton's method on the Gram matrix, all classes at once",
         }
     }
 }
@@ -86,11 +98,47 @@ pub fn plan(shape: &Shape) -> Plan {
         Method::Band => square.saturating_mul(9).saturating_div(4).saturating_add(thin.saturating_mul(2)),
         // The matrix, its eigenvectors, and more than twice the same as workspace (measured: 4.7 matrices).
         Method::Spectral => square.saturating_mul(5).saturating_add(thin.saturating_mul(2)),
+        // Not for the squared loss.
+        Method::Dual | Method::DualOnDemand | Method::Newton | Method::Multinomial => square.saturating_mul(2),
     };
     Plan { method, bytes }
 }
 
+/// The plan for a loss other than the squared one. `method` is what its shape asks for; a dual method for which the Gram
+/// matrix is too large does without it, unless it `needs_gram`.
+pub(crate) fn convex(rows: usize, features: usize, needs_gram: bool, method: Method, limit: u64) -> Result<Plan> {
+    let n = rows as u64;
+    let square = n.saturating_mul(n).saturating_mul(8);
+    let thin = n.saturating_mul(features as u64 + 64).saturating_mul(8);
+    // Beside the matrix: that of a fold on each of two threads, or a factor of it.
+    let copies: u64 = if method == Method::Multinomial { 3 } else { 2 };
+    let bytes = square.saturating_mul(copies).saturating_add(thin);
+    if bytes <= limit {
+        return Ok(Plan { method, bytes });
+    }
+    if method == Method::Dual && !needs_gram {
+        // A cache of rows takes what there is, but a thousand rows are enough to work with.
+        let least = thin.saturating_add(n.saturating_mul(8 * 1024));
+        if least <= limit {
+            return Ok(Plan { method: Method::DualOnDemand, bytes: least.max(limit / 2).min(bytes) });
+        }
+    }
+    let hint = match method {
+        Method::Dual => "; the criterion kfold works without the whole matrix".to_owned(),
+        _ => {
+            let fits = ((limit as f64 / (8.0 * copies as f64)).sqrt() as usize).min(rows);
+            format!("; {fits} rows would fit")
+        }
+    };
+    Err(Error::Memory { rows, needed: bytes, available: limit, what: method.describe(), hint })
+}
+
 impl Plan {
+    /// Whether the Gram matrix is in memory.
+    pub(crate) fn keeps_gram(&self) -> bool {
+        self.method != Method::DualOnDemand
+    }
+
     /// Refuses a plan that does not fit into `limit` bytes.
     pub fn check(&self, shape: &Shape, limit: u64) -> Result<()> {
         if self.bytes <= limit {

@@ -102,6 +102,12 @@ impl Design {
     /// Reads plain numbers: `x` with one row per example, `y` with one column per target. The features are
     /// called `x1`, `x2`, … and the targets `y` (or `y1`, `y2`, …).
     pub fn from_matrix(x: &Matrix, y: &Matrix, weights: Option<&[f64]>, encoding: Encoding) -> Result<Self> {
+        let (frame, roles) = Design::frame_of(x, y, weights)?;
+        Design::new(&frame, &roles, encoding)
+    }
+
+    /// Plain numbers as a table.
+    pub(crate) fn frame_of(x: &Matrix, y: &Matrix, weights: Option<&[f64]>) -> Result<(Frame, Roles)> {
         let n = x.rows();
         if y.rows() != n {
             return Err(Error::shape("y", format!("one row per row of x ({n})"), y.rows()));
@@ -125,7 +131,7 @@ impl Design {
             frame.push("weight", Column::Number(weights.to_vec()))?;
             roles.weight = Some("weight".into());
         }
-        Design::new(&frame, &roles, encoding)
+        Ok((frame, roles))
     }
 
     /// The same rows with a learned metric: their features times `projection` (features × new features).

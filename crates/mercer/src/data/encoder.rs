@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::frame::{Column, Frame};
 use crate::error::{Error, Result, abbreviated};
-use crate::kernel::Points;
+use crate::kernel::{Points, SharedKernel};
 use crate::linalg::{Matrix, exponent_of};
 
 /// How numeric features are scaled.
@@ -52,6 +52,24 @@ pub struct Encoding {
     pub text_as: TextAs,
     /// Whether the kernel needs features that are not negative.
     pub nonnegative: bool,
+}
+
+impl Encoding {
+    /// What these kernels need of a table, where nothing else is said.
+    pub(crate) fn for_kernels(
+        kernels: &[SharedKernel],
+        scale: Option<Scale>,
+        missing: Missing,
+        text_as: TextAs,
+    ) -> Self {
+        let any = |holds: fn(&SharedKernel) -> bool| kernels.iter().any(holds);
+        let nonnegative = any(|kernel| kernel.needs_nonnegative());
+        let default = if nonnegative { Scale::Unit } else { Scale::None };
+        let text_as = if any(|kernel| kernel.uses_codes()) { TextAs::Equality } else { text_as };
+        let is_precomputed = any(|kernel| kernel.is_precomputed());
+        let scale = if is_precomputed { Scale::None } else { scale.unwrap_or(default) };
+        Encoding { scale, missing, text_as, nonnegative }
+    }
 }
 
 /// One column of the table, as the model reads it.

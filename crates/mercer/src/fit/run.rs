@@ -16,7 +16,7 @@ use crate::kernel::combine::Combined;
 use crate::kernel::special::Equality;
 use crate::kernel::{Points, SharedKernel};
 use crate::linalg::{DecompositionCheck, Matrix};
-use crate::model::{Expansion, Model, Summary};
+use crate::model::{Expansion, Meaning, Model, Summary};
 use crate::plan::{Method, Plan, Shape};
 use crate::select::{Choice, Extras, Judge, Search, Surface};
 use crate::solver::{Solution, spectral};
@@ -201,6 +201,12 @@ impl Fit {
                 is_zero: solution.is_zero(),
                 target_range: y.iter().fold([f64::INFINITY, f64::NEG_INFINITY], |[l, h], v| [l.min(*v), h.max(*v)]),
                 certificate: Certificate::new(solution, check),
+                loss: "squared".into(),
+                penalty: "norm-power".into(),
+                support: None,
+                train_loss: None,
+                train_error: None,
+                held_out: None,
             });
         }
         let length = found.solutions.first().map_or(0, |solution| solution.coefficients.len());
@@ -217,7 +223,7 @@ impl Fit {
         } else {
             Expansion::Kernel { points: design.points.clone(), alpha: coefficients }
         };
-        let model = Model { encoder: design.encoder.clone(), kernel, expansion, summaries };
+        let model = Model { encoder: design.encoder.clone(), kernel, expansion, summaries, meaning: Meaning::Numbers };
         Ok(Fitted {
             model,
             solutions: found.solutions,
@@ -242,7 +248,7 @@ struct Found {
 }
 
 /// The kernel with its numbers; text kept as codes is compared by `equality`.
-fn kernel_for(kernel: &SharedKernel, design: &Design) -> Result<SharedKernel> {
+pub(crate) fn kernel_for(kernel: &SharedKernel, design: &Design) -> Result<SharedKernel> {
     let points = &design.points;
     let kernel = if points.code_columns() > 0 && !kernel.uses_codes() {
         let equality: SharedKernel = Arc::new(Equality::new(0.5));

@@ -1,0 +1,306 @@
+//! Choosing λ, exponent and loss by what held-out rows say.
+
+use rayon::prelude::*;
+
+use super::measure::Measure;
+use super::solve::{Penalty, Rows, Solved};
+use super::targets::{Group, Kind, Output};
+use super::{Learn, approximate};
+use crate::criterion::{Criterion, Folds};
+use crate::error::{Error, Result};
+use crate::kernel::Points;
+use crate::linalg::Matrix;
+use crate::loss::Loss;
+use crate::space;
+
+/// The relative duality gap that selection asks for.
+const TOLERANCE: f64 = 1e-4;
+
+/// The criterion along λ for one loss and exponent.
+#[derive(Debug, Clone)]
+pub(super) struct Curve {
+    pub choice: usize,
+    pub exponent: f64,
+    /// Rising.
+    pub lambdas: Vec<f64>,
+    pub scores: Vec<f64>,
+    pub standard_errors: Vec<f64>,
+    /// Held-out values at each λ, rows × models (the mean over repeats).
+    values: Vec<Matrix>,
+    /// Which λ is chosen.
+    pub best: usize,
+}
+
+impl Curve {
+    /// A single point, given and not measured.
+    pub fn fixed(exponent: f64, lambda: f64) -> Self {
+        let (lambdas, scores, standard_errors) = (vec![lambda], vec![0.0], vec![0.0]);
+        Curve { choice: 0, exponent, lambdas, scores, standard_errors, values: vec![Matrix::default()], best: 0 }
+    }
+
+    pub fn score(&self) -> f64 {
+        self.scores[self.best]
+    }
+
+    pub fn lambda(&self) -> f64 {
+        self.lambdas[self.best]
+    }
+
+    /// Held-out values at the chosen λ, one vector per model.
+    pub fn held_out(&self) -> Vec<Vec<f64>> {
+        let values = &self.values[self.best];
+        (0..values.cols()).map(|t| values.col(t).to_vec()).collect()
+    }
+}
+
+/// What a group is chosen by.
+pub(super) struct Selection<'a> {
+    pub learn: &'a Learn,
+    pub folds: Option<&'a Folds>,
+    pub measure: Measure,
+}
+
+impl Selection<'_> {
+    /// The curve of every loss and exponent, and which is the best.
+    pub fn run(&self, rows: &Rows<'_>, group: &Group) -> Result<(Vec<Curve>, usize)> {
+        let mut curves = Vec::new();
+        for choice in 0..self.learn.losses.len() {
+            for exponent in &self.learn.exponents {
+                curves.push(self.curve(rows, group, choice, *exponent)?);
+            }
+        }
+        // Equal to nine digits is not better: the first stays.
+        let mut best = 0;
+        for (index, curve) in curves.iter().enumerate() {
+            if curve.score() < curves[best].score() * (1.0 - 1e-9) || !curves[best].score().is_finite() {
+                best = index;
+            }
+        }
+        Ok((curves, best))
+    }
+
+    fn curve(&self, rows: &Rows<'_>, group: &Group, choice: usize, exponent: f64) -> Result<Curve> {
+        let losses: Vec<&dyn Loss> = group.outputs.iter().map(|output| &*output.losses[choice]).collect();
+        let lambdas = match &self.learn.lambdas {
+            Some(lambdas) => lambdas.clone(),
+            None => default_lambdas(rows, group, losses[0], exponent),
+        };
+        let mut curve = Curve {
+            choice,
+            exponent,
+            lambdas: Vec::new(),
+            scores: Vec::new(),
+            standard_errors: Vec::new(),
+            values: Vec::new(),
+            best: 0,
+        };
+        self.extend(&mut curve, rows, group, &losses, &lambdas)?;
+        if self.learn.refine && lambdas.len() > 1 {
+            // Between the best λ and its neighbours, once.
+            let log = |l: usize| libm::log(curve.lambdas[l]);
+            let mut between = Vec::new();
+            if curve.best > 0 {
+                between.push(libm::exp(0.5 * (log(curve.best - 1) + log(curve.best))));
+            }
+            if curve.best + 1 < curve.lambdas.len() {
+                between.push(libm::exp(0.5 * (log(curve.best) + log(curve.best + 1))));
+            }
+            self.extend(&mut curve, rows, group, &losses, &between)?;
+        }
+        Ok(curve)
+    }
+
+    /// Measures more λ and chooses again.
+    fn extend(
+        &self,
+        curve: &mut Curve,
+        rows: &Rows<'_>,
+        group: &Group,
+        losses: &[&dyn Loss],
+        lambdas: &[f64],
+    ) -> Result<()> {
+        let values = match self.folds {
+            Some(folds) => held_out(rows, group, losses, curve.exponent, lambdas, folds)?,
+            None => approximate::values(rows, group, losses, curve.exponent, lambdas, TOLERANCE)?,
+        };
+        for (lambda, repeats) in lambdas.iter().zip(values) {
+            let place = curve.lambdas.partition_point(|known| known < lambda);
+            let measured: Vec<(f64, f64)> =
+                repeats.iter().map(|values| self.measure.of_rows(group, losses, values, rows.weights)).collect();
+            let count = measured.len().max(1) as f64;
+            let mean = |part: fn(&(f64, f64)) -> f64| measured.iter().map(part).sum::<f64>() / count;
+            curve.lambdas.insert(place, *lambda);
+            curve.scores.insert(place, mean(|m| m.0));
+            curve.standard_errors.insert(place, mean(|m| m.1));
+            curve.values.insert(place, mean_of(&repeats));
+        }
+        curve.best = self.choice(curve)?;
+        Ok(())
+    }
+
+    fn choice(&self, curve: &Curve) -> Result<usize> {
+        let best = Criterion::LeaveOneOut
+            .choice(&curve.scores)
+            .ok_or_else(|| Error::Decomposition("no λ gave a finite error on held-out rows".into()))?;
+        if !self.learn.one_standard_error {
+            return Ok(best);
+        }
+        let allowed = curve.scores[best] + curve.standard_errors[best];
+        Ok((best..curve.scores.len()).rev().find(|l| curve.scores[*l] <= allowed).unwrap_or(best))
+    }
+}
+
+/// For every λ the held-out values, one matrix (rows × models) per repeat of the folds.
+pub(super) fn held_out(
+    rows: &Rows<'_>,
+    group: &Group,
+    losses: &[&dyn Loss],
+    exponent: f64,
+    lambdas: &[f64],
+    folds: &Folds,
+) -> Result<Vec<Vec<Matrix>>> {
+    let n = rows.points.rows();
+    let per_repeat = folds.groups.len() / folds.repeats.max(1);
+    let found: Vec<Vec<Matrix>> =
+        folds.groups.par_iter().map(|held| one_fold(rows, group, losses, exponent, lambdas, held)).collect::<Result<_>>()?;
+    let mut out = vec![vec![Matrix::from_fn(n, losses.len(), |_, _| f64::NAN); folds.repeats]; lambdas.len()];
+    for (index, (held, values)) in folds.groups.iter().zip(&found).enumerate() {
+        for (l, values) in values.iter().enumerate() {
+            for (place, row) in held.iter().enumerate() {
+                for t in 0..losses.len() {
+                    out[l][index / per_repeat].set(*row, t, values.get(place, t));
+                }
+            }
+        }
+    }
+    Ok(out)
+}
+
+/// Fits all rows but `held` at every λ, from the largest down, each from the one before.
+fn one_fold(
+    rows: &Rows<'_>,
+    group: &Group,
+    losses: &[&dyn Loss],
+    exponent: f64,
+    lambdas: &[f64],
+    held: &[usize],
+) -> Result<Vec<Matrix>> {
+    let n = rows.points.rows();
+    let mut is_held = vec![false; n];
+    held.iter().for_each(|row| is_held[*row] = true);
+    let kept: Vec<usize> = (0..n).filter(|row| !is_held[*row]).collect();
+    let part = part_of(group, &kept);
+    let weights: Option<Vec<f64>> = rows.weights.map(|w| kept.iter().map(|row| w[*row]).collect());
+    let points = rows.points.subset(&kept);
+    let gram = rows.gram.map(|gram| Matrix::from_fn(kept.len(), kept.len(), |i, j| gram.get(kept[i], kept[j])));
+    let inner = Rows { points: &points, gram: gram.as_ref(), weights: weights.as_deref(), ..*rows };
+    let mut order: Vec<usize> = (0..lambdas.len()).collect();
+    order.sort_by(|a, b| lambdas[*b].total_cmp(&lambdas[*a]));
+    let mut out = vec![Matrix::default(); lambdas.len()];
+    let mut last: Option<Solved> = None;
+    for l in order {
+        let penalty = Penalty { exponent, lambda: lambdas[l], tolerance: TOLERANCE };
+        let solved = if lacks_a_class(&part) {
+            None
+        } else {
+            Some(inner.solve(&part, losses, penalty, last.as_ref())?)
+        };
+        out[l] = match &solved {
+            Some(solved) => values_at(rows, &kept, held, &points, solved),
+            None => constant_values(&part, held.len()),
+        };
+        last = solved.or(last);
+    }
+    Ok(out)
+}
+
+/// Values of the models at held-out rows.
+fn values_at(rows: &Rows<'_>, kept: &[usize], held: &[usize], points: &Points, solved: &Solved) -> Matrix {
+    let models = &solved.models;
+    let mut values = match rows.gram {
+        Some(gram) => {
+            let mut values = Matrix::zeros(held.len(), models.len());
+            for (t, model) in models.iter().enumerate() {
+                let support: Vec<usize> = (0..kept.len()).filter(|j| model.point.alpha[*j] != 0.0).collect();
+                for (place, row) in held.iter().enumerate() {
+                    let column = gram.col(*row);
+                    let sum: f64 = support.iter().map(|j| model.point.alpha[*j] * column[kept[*j]]).sum();
+                    values.set(place, t, sum);
+                }
+            }
+            values
+        }
+        None => {
+            let alpha: Vec<f64> = models.iter().flat_map(|model| model.point.alpha.iter().copied()).collect();
+            let alpha = Matrix::from_columns(kept.len(), models.len(), alpha).unwrap_or_default();
+            space::evaluate(rows.kernel, points, &alpha, &rows.points.subset(held))
+        }
+    };
+    for (t, model) in models.iter().enumerate() {
+        values.col_mut(t).iter_mut().for_each(|v| *v += model.point.offset);
+    }
+    values
+}
+
+/// The group on some of its rows.
+fn part_of(group: &Group, kept: &[usize]) -> Group {
+    let output = |output: &Output| Output {
+        name: output.name.clone(),
+        y: kept.iter().map(|row| output.y[*row]).collect(),
+        losses: output.losses.clone(),
+    };
+    let kind = match &group.kind {
+        Kind::Numbers => Kind::Numbers,
+        Kind::Classes { codes, is_multinomial } => Kind::Classes {
+            codes: kept.iter().map(|row| codes[*row]).collect(),
+            is_multinomial: *is_multinomial,
+        },
+    };
+    Group { outputs: group.outputs.iter().map(output).collect(), kind }
+}
+
+/// Whether the rows of a fold lack one side of a two-class problem: no margin can be fitted then.
+fn lacks_a_class(group: &Group) -> bool {
+    let one_sided = |output: &Output| output.y.windows(2).all(|pair| pair[0] == pair[1]);
+    matches!(group.kind, Kind::Classes { .. }) && group.outputs.iter().any(one_sided)
+}
+
+/// The label that all rows have.
+fn constant_values(group: &Group, rows: usize) -> Matrix {
+    Matrix::from_fn(rows, group.outputs.len(), |_, t| group.outputs[t].y.first().copied().unwrap_or(0.0))
+}
+
+fn mean_of(repeats: &[Matrix]) -> Matrix {
+    let mut out = repeats[0].clone();
+    for other in &repeats[1..] {
+        out.as_mut_slice().iter_mut().zip(other.as_slice()).for_each(|(a, b)| *a += b);
+    }
+    let count = repeats.len() as f64;
+    out.as_mut_slice().iter_mut().for_each(|a| *a /= count);
+    out
+}
+
+/// λ from where f hardly moves to where it follows every row: the coefficients' scale 1/(2Wμ), times the kernel's, from
+/// 1/100 to 10,000 times what the target's spread asks for.
+fn default_lambdas(rows: &Rows<'_>, group: &Group, loss: &dyn Loss, exponent: f64) -> Vec<f64> {
+    const POINTS: usize = 13;
+    let n = rows.points.rows();
+    let mut diagonal = vec![0.0; n];
+    rows.kernel.diagonal(rows.points, 0, &mut diagonal);
+    let height = (diagonal.iter().sum::<f64>() / n as f64).max(f64::MIN_POSITIVE);
+    let y = &group.outputs[0].y;
+    let mean = y.iter().sum::<f64>() / n as f64;
+    let spread = (y.iter().map(|v| (v - mean) * (v - mean)).sum::<f64>() / n as f64).sqrt();
+    let spread = if spread > 0.0 { spread } else { 1.0 };
+    let total = rows.weights.map_or(n as f64, |w| w.iter().sum());
+    // The force of one row: bounded slopes pull alike however far they are, others in proportion.
+    let force = match loss.shape().tube() {
+        Some(tube) if tube.curvature == 0.0 => tube.upper.max(-tube.lower) / spread,
+        Some(tube) => 1.0 / tube.curvature,
+        None => 1.0,
+    };
+    let middle = height * force / (2.0 * total);
+    let squared_norm = spread * spread / height;
+    let of_ridge = |ridge: f64| ridge * 2.0 / exponent * libm::pow(squared_norm, 1.0 - exponent / 2.0);
+    (0..POINTS).map(|p| of_ridge(middle * libm::pow(10.0, -4.0 + p as f64 / 2.0))).collect()
+}

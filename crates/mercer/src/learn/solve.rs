@@ -1,0 +1,131 @@
+//! One problem at one λ: the solver that suits the loss, and the gap of its answer.
+
+use super::targets::{Group, Kind};
+use crate::error::Result;
+use crate::kernel::{Kernel, Points};
+use crate::linalg::Matrix;
+use crate::loss::{Loss, Shape};
+use crate::low_rank;
+use crate::solver::convex::exponent::{self, PowerPoint};
+use crate::solver::convex::multinomial::{Multinomial, MultinomialPoint};
+use crate::solver::convex::newton::Newton;
+use crate::solver::convex::tube::Dual;
+use crate::solver::convex::{Problem, RidgePoint};
+use crate::solver::dual::{GramRows, KernelPoints};
+use crate::space;
+
+/// Rows of a table and where their kernel values come from.
+pub(super) struct Rows<'a> {
+    pub kernel: &'a dyn Kernel,
+    pub points: &'a Points,
+    /// K, both triangles; without it kernel values are computed when they are needed.
+    pub gram: Option<&'a Matrix>,
+    pub weights: Option<&'a [f64]>,
+    pub has_offset: bool,
+    pub memory: u64,
+    pub go_on: &'a (dyn Fn() -> bool + Sync),
+}
+
+/// λ‖f‖ᵐ and how closely it is to be minimised.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Penalty {
+    pub exponent: f64,
+    pub lambda: f64,
+    pub tolerance: f64,
+}
+
+/// The models of a group: one solution each.
+#[derive(Debug, Clone)]
+pub(super) struct Solved {
+    pub models: Vec<PowerPoint>,
+    /// For a multinomial model, whose columns the models are.
+    joint: Option<MultinomialPoint>,
+}
+
+impl Solved {
+    /// Bounds of the objective of a multinomial problem.
+    pub fn joint_bounds(&self) -> Option<(f64, f64)> {
+        self.joint.as_ref().map(|point| (point.primal, point.dual))
+    }
+}
+
+/// Rows from which Newton's steps are solved by conjugate gradients.
+const CONJUGATE_FROM: usize = 3000;
+/// Columns of the factor that preconditions them.
+const PRECONDITIONER: usize = 400;
+
+impl Rows<'_> {
+    /// Solves for all models of a group, from a neighbouring solution if there is one.
+    pub fn solve(&self, group: &Group, losses: &[&dyn Loss], penalty: Penalty, start: Option<&Solved>) -> Result<Solved> {
+        if let Kind::Classes { codes, is_multinomial: true, .. } = &group.kind {
+            return self.solve_jointly(codes, group.outputs.len(), penalty, start);
+        }
+        let one = |t: usize| {
+            let near = start.map(|solved| &solved.models[t].point).filter(|point| point.squared_norm > 0.0);
+            self.solve_one(losses[t], &group.outputs[t].y, penalty, near)
+        };
+        Ok(Solved { models: (0..group.outputs.len()).map(one).collect::<Result<_>>()?, joint: None })
+    }
+
+    fn solve_one(&self, loss: &dyn Loss, y: &[f64], penalty: Penalty, start: Option<&RidgePoint>) -> Result<PowerPoint> {
+        let problem = Problem { loss, y, weights: self.weights, has_offset: self.has_offset };
+        let Penalty { exponent, lambda, tolerance } = penalty;
+        match (loss.shape(), self.gram) {
+            (Shape::Tube(_), Some(gram)) => {
+                let rows = GramRows::new(gram);
+                let solver = Dual { problem, rows: &rows, memory: self.memory, go_on: self.go_on };
+                exponent::minimise(&problem, &solver, exponent, lambda, tolerance, start)
+            }
+            (Shape::Tube(_), None) => {
+                let rows = KernelPoints::new(self.kernel, self.points);
+                let solver = Dual { problem, rows: &rows, memory: self.memory, go_on: self.go_on };
+                exponent::minimise(&problem, &solver, exponent, lambda, tolerance, start)
+            }
+            (Shape::Quadratic | Shape::Smooth(_), gram) => {
+                let computed;
+                let gram = match gram {
+                    Some(gram) => gram,
+                    None => {
+                        computed = space::gram(self.kernel, self.points);
+                        &computed
+                    }
+                };
+                let is_large = y.len() >= CONJUGATE_FROM && !self.kernel.is_precomputed();
+                let factor = is_large.then(|| low_rank::factor(self.kernel, self.points, 1e-6, PRECONDITIONER, 1));
+                let factor = factor.as_ref().map(|factor| &factor.matrix);
+                let solver = Newton { problem, gram, factor, go_on: self.go_on };
+                exponent::minimise(&problem, &solver, exponent, lambda, tolerance, start)
+            }
+        }
+    }
+
+    fn solve_jointly(&self, codes: &[usize], classes: usize, penalty: Penalty, start: Option<&Solved>) -> Result<Solved> {
+        let computed;
+        let gram = match self.gram {
+            Some(gram) => gram,
+            None => {
+                computed = space::gram(self.kernel, self.points);
+                &computed
+            }
+        };
+        let problem = Multinomial {
+            codes,
+            classes,
+            weights: self.weights,
+            has_offset: self.has_offset,
+            gram,
+            go_on: self.go_on,
+        };
+        let point = problem.at(penalty.lambda, penalty.tolerance, start.and_then(|solved| solved.joint.as_ref()))?;
+        let model = |c: usize| {
+            let (alpha, fitted) = (point.alpha.col(c).to_vec(), point.fitted.col(c).to_vec());
+            let squared_norm = alpha.iter().zip(&fitted).map(|(a, f)| a * f).sum::<f64>().max(0.0);
+            let ridge = penalty.lambda;
+            let (converged, iterations) = (point.converged, point.iterations);
+            let point =
+                RidgePoint { ridge, alpha, offset: point.offsets[c], fitted, squared_norm, converged, iterations };
+            PowerPoint { is_zero: squared_norm == 0.0, point, root_residual: 0.0 }
+        };
+        Ok(Solved { models: (0..classes).map(model).collect(), joint: Some(point) })
+    }
+}

@@ -1,0 +1,307 @@
+//! Several classes at once: min (1/W) Σ w (ln Σ_c exp v_c − v_y) + μ Σ_c ‖f_c‖², v_c = f_c + b_c.
+//!
+//! Newton's method; each step is solved by conjugate gradients in the function space itself. With an offset f_c is written
+//! with the centred kernel HKH and a constant b̃_c = b_c + mean f_c, so that the two are orthogonal. In the inner product
+//! Σ_c (αᵀHKHα′ + b̃b̃′) the step's operator (α, b̃) ↦ (2μα + (1/W) H∘Ω v, (1/W) 1ᵀΩ v), v = HKHα + b̃, Ω the rows' weighted
+//! Hessians diag p − ppᵀ, is self-adjoint; ½ bounds Ω, so (2μ + ½K/W)⁻¹ is its preconditioner.
+
+use crate::error::{Error, Result};
+use crate::learn::log_sum_exp;
+use crate::linalg::{Cholesky, Matrix, multiply};
+use crate::loss::margin::entropy_term;
+
+/// The rows: their classes and weights.
+pub(crate) struct Multinomial<'a> {
+    pub codes: &'a [usize],
+    pub classes: usize,
+    pub weights: Option<&'a [f64]>,
+    pub has_offset: bool,
+    /// K, both triangles.
+    pub gram: &'a Matrix,
+    pub go_on: &'a (dyn Fn() -> bool + Sync),
+}
+
+/// A solution: one column per class.
+#[derive(Debug, Clone)]
+pub(crate) struct MultinomialPoint {
+    pub alpha: Matrix,
+    pub offsets: Vec<f64>,
+    /// Kα, without offsets.
+    pub fitted: Matrix,
+    /// The objective, and what no function can be below.
+    pub primal: f64,
+    pub dual: f64,
+    pub converged: bool,
+    pub iterations: usize,
+}
+
+const MOST_STEPS: usize = 60;
+
+/// α and b̃, or their changes, and the values that they give.
+#[derive(Clone)]
+struct Pair {
+    alpha: Matrix,
+    constants: Vec<f64>,
+}
+
+impl Multinomial<'_> {
+    fn weight(&self, i: usize) -> f64 {
+        self.weights.map_or(1.0, |w| w[i])
+    }
+
+    fn total(&self) -> f64 {
+        self.weights.map_or(self.codes.len() as f64, |w| w.iter().sum())
+    }
+
+    /// The minimiser at the ridge μ, to a relative duality gap.
+    pub fn at(&self, ridge: f64, tolerance: f64, start: Option<&MultinomialPoint>) -> Result<MultinomialPoint> {
+        let (n, k) = (self.codes.len(), self.classes);
+        let total = self.total();
+        let preconditioner = self.preconditioner(ridge)?;
+        let mut now = match start {
+            Some(point) => Pair { alpha: point.alpha.clone(), constants: self.constants_of(point) },
+            None => Pair { alpha: Matrix::zeros(n, k), constants: self.log_shares() },
+        };
+        let mut images = self.centred_product(&now.alpha);
+        let (mut converged, mut iterations) = (false, 0);
+        let (mut primal, mut dual) = self.bounds(&now, &images, ridge);
+        for step in 0..MOST_STEPS {
+            iterations = step;
+            if primal - dual <= 0.5 * tolerance * primal.abs().max(f64::MIN_POSITIVE) {
+                converged = true;
+                break;
+            }
+            let relative = ((primal - dual) / primal.abs().max(f64::MIN_POSITIVE)).clamp(1e-14, 1.0);
+            let p = self.probabilities(&now, &images);
+            // −gradient: (slopes/W − 2μα, Σ slopes/W).
+            let mut rest = Pair { alpha: Matrix::zeros(n, k), constants: vec![0.0; k] };
+            for c in 0..k {
+                for i in 0..n {
+                    let slope = self.weight(i) * (f64::from(self.codes[i] == c) - p.get(i, c)) / total;
+                    rest.alpha.set(i, c, slope);
+                    rest.constants[c] += slope;
+                }
+            }
+            self.centre(&mut rest);
+            for (r, a) in rest.alpha.as_mut_slice().iter_mut().zip(now.alpha.as_slice()) {
+                *r -= 2.0 * ridge * a;
+            }
+            let direction = self.solve_step(&p, ridge, rest, &preconditioner, (0.1 * relative.sqrt()).min(0.1))?;
+            let direction_images = self.centred_product(&direction.alpha);
+            let mut share = 1.0;
+            let mut moved = false;
+            for _ in 0..40 {
+                let next = Pair {
+                    alpha: combined(&now.alpha, &direction.alpha, share),
+                    constants: now.constants.iter().zip(&direction.constants).map(|(a, d)| a + share * d).collect(),
+                };
+                let next_images = combined(&images, &direction_images, share);
+                let (next_primal, next_dual) = self.bounds(&next, &next_images, ridge);
+                if next_primal < primal {
+                    (now, images, primal, dual) = (next, next_images, next_primal, next_dual);
+                    moved = true;
+                    break;
+                }
+                share *= 0.5;
+            }
+            if !moved {
+                converged = primal - dual <= tolerance * primal.abs();
+                break;
+            }
+        }
+        let fitted = multiply(self.gram, &now.alpha);
+        let mean = |c: usize| fitted.col(c).iter().sum::<f64>() / n as f64;
+        let offsets = (0..k).map(|c| if self.has_offset { now.constants[c] - mean(c) } else { 0.0 }).collect();
+        Ok(MultinomialPoint { alpha: now.alpha, offsets, fitted, primal, dual, converged, iterations })
+    }
+
+    fn constants_of(&self, point: &MultinomialPoint) -> Vec<f64> {
+        let n = self.codes.len() as f64;
+        let constant = |c: usize| point.offsets[c] + point.fitted.col(c).iter().sum::<f64>() / n;
+        (0..self.classes).map(|c| if self.has_offset { constant(c) } else { 0.0 }).collect()
+    }
+
+    /// The constants that are best for f = 0.
+    fn log_shares(&self) -> Vec<f64> {
+        if !self.has_offset {
+            return vec![0.0; self.classes];
+        }
+        let mut shares = vec![0.0; self.classes];
+        self.codes.iter().enumerate().for_each(|(i, code)| shares[*code] += self.weight(i));
+        let logs: Vec<f64> = shares.iter().map(|s| libm::log(s / self.total())).collect();
+        let mean = logs.iter().sum::<f64>() / self.classes as f64;
+        logs.iter().map(|l| l - mean).collect()
+    }
+
+    /// With an offset: columns of sum 0. Without: no constants.
+    fn centre(&self, pair: &mut Pair) {
+        if !self.has_offset {
+            pair.constants.fill(0.0);
+            return;
+        }
+        let n = pair.alpha.rows() as f64;
+        for c in 0..pair.alpha.cols() {
+            let mean = pair.alpha.col(c).iter().sum::<f64>() / n;
+            pair.alpha.col_mut(c).iter_mut().for_each(|a| *a -= mean);
+        }
+    }
+
+    /// HKα for columns of sum 0, or Kα without an offset.
+    fn centred_product(&self, alpha: &Matrix) -> Matrix {
+        let mut image = multiply(self.gram, alpha);
+        if self.has_offset {
+            let n = image.rows() as f64;
+            for c in 0..image.cols() {
+                let mean = image.col(c).iter().sum::<f64>() / n;
+                image.col_mut(c).iter_mut().for_each(|v| *v -= mean);
+            }
+        }
+        image
+    }
+
+    fn values(&self, pair: &Pair, images: &Matrix, i: usize) -> Vec<f64> {
+        (0..self.classes).map(|c| images.get(i, c) + pair.constants[c]).collect()
+    }
+
+    fn probabilities(&self, pair: &Pair, images: &Matrix) -> Matrix {
+        let mut p = Matrix::zeros(self.codes.len(), self.classes);
+        for i in 0..self.codes.len() {
+            let v = self.values(pair, images, i);
+            let log_sum = log_sum_exp(&v);
+            v.iter().enumerate().for_each(|(c, v)| p.set(i, c, libm::exp(v - log_sum)));
+        }
+        p
+    }
+
+    /// The objective, and the dual at a = y − p: the mean entropy of p less ‖(1/W) Σ w a k‖²/(4μ), summed over classes. With
+    /// an offset Σ w a must vanish; what is missing is charged as if the best offset were at most 1 away.
+    fn bounds(&self, pair: &Pair, images: &Matrix, ridge: f64) -> (f64, f64) {
+        let (n, k, total) = (self.codes.len(), self.classes, self.total());
+        let (mut loss, mut entropy) = (0.0, 0.0);
+        let mut slopes = Pair { alpha: Matrix::zeros(n, k), constants: vec![0.0; k] };
+        for i in 0..n {
+            let v = self.values(pair, images, i);
+            let log_sum = log_sum_exp(&v);
+            loss += self.weight(i) * (log_sum - v[self.codes[i]]);
+            for (c, v) in v.iter().enumerate() {
+                let p = libm::exp(v - log_sum);
+                entropy -= self.weight(i) * entropy_term(p);
+                let slope = self.weight(i) * (f64::from(self.codes[i] == c) - p);
+                slopes.alpha.set(i, c, slope);
+                slopes.constants[c] += slope;
+            }
+        }
+        let surplus: f64 = if self.has_offset { slopes.constants.iter().map(|s| s.abs()).sum() } else { 0.0 };
+        self.centre(&mut slopes);
+        let length = inner_product(&slopes.alpha, &self.centred_product(&slopes.alpha));
+        let norm = inner_product(&pair.alpha, images).max(0.0);
+        let dual = (entropy - surplus) / total - length.max(0.0) / (4.0 * ridge * total * total);
+        (loss / total + ridge * norm, dual)
+    }
+
+    /// (2μ + ½ HKH/W)⁻¹, factored.
+    fn preconditioner(&self, ridge: f64) -> Result<Cholesky> {
+        let n = self.codes.len();
+        let mut matrix = self.gram.clone();
+        if self.has_offset {
+            let means: Vec<f64> = (0..n).map(|j| matrix.col(j).iter().sum::<f64>() / n as f64).collect();
+            let mean = means.iter().sum::<f64>() / n as f64;
+            for j in 0..n {
+                matrix.col_mut(j).iter_mut().zip(&means).for_each(|(k, m)| *k += mean - m - means[j]);
+            }
+        }
+        let share = 0.5 / self.total();
+        matrix.as_mut_slice().iter_mut().for_each(|k| *k *= share);
+        for j in 0..n {
+            matrix.set(j, j, matrix.get(j, j) + 2.0 * ridge);
+        }
+        Cholesky::new(matrix).ok_or_else(|| Error::Decomposition("the kernel matrix is not positive semidefinite".into()))
+    }
+
+    /// Ω v/W: rows' Hessians times values.
+    fn curved(&self, p: &Matrix, values: &Matrix, constants: &[f64]) -> Pair {
+        let (n, k, total) = (self.codes.len(), self.classes, self.total());
+        let mut out = Pair { alpha: Matrix::zeros(n, k), constants: vec![0.0; k] };
+        for i in 0..n {
+            let mean: f64 = (0..k).map(|c| p.get(i, c) * (values.get(i, c) + constants[c])).sum();
+            for c in 0..k {
+                let value = self.weight(i) * p.get(i, c) * (values.get(i, c) + constants[c] - mean) / total;
+                out.alpha.set(i, c, value);
+                out.constants[c] += value;
+            }
+        }
+        self.centre(&mut out);
+        out
+    }
+
+    /// Conjugate gradients for the Newton step.
+    fn solve_step(&self, p: &Matrix, ridge: f64, rest: Pair, factor: &Cholesky, tolerance: f64) -> Result<Pair> {
+        let (n, k) = (self.codes.len(), self.classes);
+        // A constant common to all classes changes nothing; a little weight keeps it where it is.
+        let precondition = |r: &Pair| -> Pair {
+            let mut alpha = r.alpha.clone();
+            factor.solve(&mut alpha);
+            let mut out = Pair { alpha, constants: r.constants.iter().map(|c| 4.0 * c).collect() };
+            self.centre(&mut out);
+            out
+        };
+        let inner = |a: &Pair, b: &Pair, b_images: &Matrix| -> f64 {
+            inner_product(&a.alpha, b_images) + a.constants.iter().zip(&b.constants).map(|(a, b)| a * b).sum::<f64>()
+        };
+        let mut x = Pair { alpha: Matrix::zeros(n, k), constants: vec![0.0; k] };
+        let mut r = rest;
+        let mut z = precondition(&r);
+        let mut z_images = self.centred_product(&z.alpha);
+        let mut d = z.clone();
+        let mut d_images = z_images.clone();
+        let mut energy = inner(&r, &z, &z_images);
+        let first = energy;
+        for _ in 0..300 {
+            if !(energy > tolerance * tolerance * first) {
+                break;
+            }
+            if !(self.go_on)() {
+                return Err(Error::Interrupted);
+            }
+            let mut image = self.curved(p, &d_images, &d.constants);
+            for (q, a) in image.alpha.as_mut_slice().iter_mut().zip(d.alpha.as_slice()) {
+                *q += 2.0 * ridge * a;
+            }
+            let bent = inner(&image, &d, &d_images);
+            if !(bent > 0.0) {
+                break;
+            }
+            let step = energy / bent;
+            add(&mut x, &d, step);
+            add(&mut r, &image, -step);
+            z = precondition(&r);
+            z_images = self.centred_product(&z.alpha);
+            let next = inner(&r, &z, &z_images);
+            let ratio = next / energy;
+            for (d, z) in d.alpha.as_mut_slice().iter_mut().zip(z.alpha.as_slice()) {
+                *d = z + ratio * *d;
+            }
+            for (d, z) in d_images.as_mut_slice().iter_mut().zip(z_images.as_slice()) {
+                *d = z + ratio * *d;
+            }
+            d.constants.iter_mut().zip(&z.constants).for_each(|(d, z)| *d = z + ratio * *d);
+            energy = next;
+        }
+        Ok(x)
+    }
+}
+
+fn inner_product(a: &Matrix, b: &Matrix) -> f64 {
+    a.as_slice().iter().zip(b.as_slice()).map(|(a, b)| a * b).sum()
+}
+
+fn add(target: &mut Pair, other: &Pair, share: f64) {
+    target.alpha.as_mut_slice().iter_mut().zip(other.alpha.as_slice()).for_each(|(t, o)| *t += share * o);
+    target.constants.iter_mut().zip(&other.constants).for_each(|(t, o)| *t += share * o);
+}
+
+fn combined(a: &Matrix, b: &Matrix, share: f64) -> Matrix {
+    let mut out = a.clone();
+    out.as_mut_slice().iter_mut().zip(b.as_slice()).for_each(|(a, b)| *a += share * b);
+    out
+}
