@@ -1,6 +1,7 @@
 //! Solvers: from a decomposition (or a factorisation) to the minimiser.
 
 pub(crate) mod cholesky;
+pub mod dual;
 pub mod power;
 pub(crate) mod refine;
 pub(crate) mod spectral;
