@@ -82,7 +82,9 @@ impl Certificate {
         let relative = gap.relative();
         // The gap is a difference of sums that agree to all but their last digits.
         let reason = (!(relative <= tolerance.max(1e-13))).then(|| {
-            format!("the duality gap is {relative:.1e} of the objective, above {tolerance:.0e}; a larger λ may be needed")
+            format!(
+                "the duality gap is {relative:.1e} of the objective, above {tolerance:.0e}; a larger λ may be needed"
+            )
         });
         let digits = if relative > 0.0 { (-libm::log10(relative)).clamp(0.0, 14.0) } else { 14.0 };
         Certificate {

@@ -6,6 +6,7 @@
 pub(crate) mod band;
 mod cholesky;
 pub(crate) mod double;
+pub(crate) mod tile;
 
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::matmul::triangular::{self, BlockStructure};

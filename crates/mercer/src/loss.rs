@@ -108,6 +108,17 @@ impl Shape {
         }
     }
 
+    /// Derivatives, if it has two of them everywhere.
+    pub fn smooth(&self) -> Option<Smooth> {
+        match self {
+            Shape::Smooth(smooth) => Some(*smooth),
+            Shape::Quadratic => {
+                Some(Smooth { slope: |y, v| 2.0 * (y - v), curvature: |_, _| 2.0, dual: |y, a| a * y - 0.25 * a * a })
+            }
+            Shape::Tube(_) => None,
+        }
+    }
+
     /// inf over v of ℓ(y, v) + a v: what the row adds to the dual at a. −∞ where a is not allowed.
     pub fn dual(&self, reads: Reads, y: f64, a: f64) -> f64 {
         match (self, self.tube()) {
@@ -176,7 +187,9 @@ mod tests {
             assert!(all().iter().any(|entry| loss.spec().starts_with(entry.name)));
         }
         assert_eq!(parse("pinball(quantile=[0.1,0.9])").unwrap().len(), 2);
-        for wrong in ["huber(threshold=0)", "epsilon-insensitive(epsilon=-1)", "pinball(quantile=1)", "hing", "hinge(c=1)"] {
+        for wrong in
+            ["huber(threshold=0)", "epsilon-insensitive(epsilon=-1)", "pinball(quantile=1)", "hing", "hinge(c=1)"]
+        {
             assert!(parse(wrong).is_err(), "{wrong}");
         }
     }

@@ -9,8 +9,8 @@
 
 use crate::kernel::{Kernel, Points};
 use crate::linalg::Matrix;
+use crate::solver::convex::{Problem, RidgePoint};
 use crate::space;
-use crate::solver::convex::Problem;
 
 /// Bounds of the least objective.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -38,6 +38,8 @@ pub(crate) struct Answer<'a> {
     pub alpha: &'a [f64],
     pub offset: f64,
     pub ridge: f64,
+    /// For f = 0: a point of the path whose slopes bound the objective from below.
+    pub witness: Option<&'a RidgePoint>,
 }
 
 /// The gap of an answer to the problem with penalty λ‖f‖ᵐ, m ≥ 1. Kernel values are computed anew.
@@ -83,7 +85,11 @@ pub(crate) fn gap_of_values(
     // ‖Σ u k‖ ≤ 2Wμ‖f‖ + ‖what was moved to make u feasible‖, the latter by the triangle inequality.
     let total = problem.total();
     let extra: f64 = moved.iter().zip(diagonal).map(|(d, k)| d.abs() * k.max(0.0).sqrt()).sum();
-    let scale = if norm > 0.0 { 2.0 * total * answer.ridge * norm } else { 0.0 };
+    let scale = match answer.witness {
+        Some(witness) => 2.0 * total * witness.ridge * witness.squared_norm.sqrt(),
+        None if norm > 0.0 => 2.0 * total * answer.ridge * norm,
+        None => 0.0,
+    };
     let length = (scale + extra) / total;
     let shrink = if exponent == 1.0 && length > lambda { lambda / length } else { 1.0 };
     let reads = problem.loss.reads();
@@ -112,13 +118,14 @@ fn feasible(problem: &Problem<'_>, answer: &Answer<'_>) -> (Vec<f64>, Vec<f64>) 
     let bounds = |i: usize| -> [f64; 2] {
         let interval = match shape.tube() {
             Some(tube) => tube.interval(reads, problem.y[i]),
-            // A smooth loss of a label: the slope has the label's sign and is at most 1.
+            // A smooth loss is one of labels: the slope has the label's sign and is at most 1.
             None if problem.y[i] < 0.0 => [-1.0, 0.0],
             None => [0.0, 1.0],
         };
         interval.map(|bound| bound * problem.weight(i))
     };
-    let meant = |i: usize| if answer.alpha[i] == 0.0 { 0.0 } else { 2.0 * total * answer.ridge * answer.alpha[i] };
+    let (alpha, ridge) = answer.witness.map_or((answer.alpha, answer.ridge), |point| (&point.alpha[..], point.ridge));
+    let meant = |i: usize| if alpha[i] == 0.0 { 0.0 } else { 2.0 * total * ridge * alpha[i] };
     let mut u: Vec<f64> = (0..n)
         .map(|i| {
             let [lower, upper] = bounds(i);

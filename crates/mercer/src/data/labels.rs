@@ -51,14 +51,19 @@ impl Classes {
                         values.len()
                     ));
                 }
-                let code = |x: &f64| values.binary_search_by(|known| known.total_cmp(&(x + 0.0))).map_or(f64::NAN, |c| c as f64);
+                let code = |x: &f64| {
+                    values.binary_search_by(|known| known.total_cmp(&(x + 0.0))).map_or(f64::NAN, |c| c as f64)
+                };
                 let codes = cells.iter().map(code).collect();
                 (values.iter().map(f64::to_string).collect(), codes, true)
             }
         };
         match names.len() {
             0 => refuse("must name classes; every cell is missing".into()),
-            1 => refuse(format!("must have at least two classes; all rows are {:?}", crate::error::abbreviated(&names[0]))),
+            1 => refuse(format!(
+                "must have at least two classes; all rows are {:?}",
+                crate::error::abbreviated(&names[0])
+            )),
             n if n > MOST => refuse(format!("must name at most {MOST} classes; it has {n} different entries")),
             _ => Ok((Classes { names, are_numbers }, codes)),
         }

@@ -83,8 +83,11 @@ fn of_model(rows: &Rows<'_>, gram: &Matrix, loss: &dyn Loss, y: &[f64], point: &
         }
     };
     let parts: Vec<Part> = (0..n).map(part).collect();
-    let active: Vec<(usize, f64)> =
-        parts.iter().enumerate().filter_map(|(i, part)| if let Part::Active(d) = part { Some((i, *d)) } else { None }).collect();
+    let active: Vec<(usize, f64)> = parts
+        .iter()
+        .enumerate()
+        .filter_map(|(i, part)| if let Part::Active(d) = part { Some((i, *d)) } else { None })
+        .collect();
     let inverse = active_inverse(gram, &active, rows.has_offset)?;
     let mut values: Vec<f64> = (0..n).map(|i| point.fitted[i] + point.offset).collect();
     for (place, (i, addend)) in active.iter().enumerate() {

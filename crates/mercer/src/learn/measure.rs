@@ -18,8 +18,12 @@ pub enum Measure {
     Squared,
 }
 
-const NAMES: [(&str, Measure); 4] =
-    [("loss", Measure::Loss), ("error", Measure::Error), ("absolute", Measure::Absolute), ("squared", Measure::Squared)];
+const NAMES: [(&str, Measure); 4] = [
+    ("loss", Measure::Loss),
+    ("error", Measure::Error),
+    ("absolute", Measure::Absolute),
+    ("squared", Measure::Squared),
+];
 
 impl Measure {
     /// Reads `loss`, `error`, `absolute` or `squared`.
@@ -73,7 +77,9 @@ impl Measure {
     pub(super) fn of_row(self, group: &Group, losses: &[&dyn Loss], i: usize, values: &[f64]) -> f64 {
         match (self, &group.kind) {
             (Measure::Error, Kind::Classes { codes, .. }) => f64::from(group.class_of(values) != codes[i]),
-            (Measure::Loss, Kind::Classes { codes, is_multinomial: true, .. }) => log_sum_exp(values) - values[codes[i]],
+            (Measure::Loss, Kind::Classes { codes, is_multinomial: true, .. }) => {
+                log_sum_exp(values) - values[codes[i]]
+            }
             (Measure::Absolute, _) => mean(values, |t| (group.outputs[t].y[i] - values[t]).abs()),
             (Measure::Squared, _) => mean(values, |t| (group.outputs[t].y[i] - values[t]).powi(2)),
             _ => mean(values, |t| losses[t].value(group.outputs[t].y[i], values[t])),

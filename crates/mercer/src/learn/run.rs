@@ -262,15 +262,15 @@ impl Learn {
             let y = &group.outputs[t].y;
             let problem = Problem { loss: losses[t], y, weights: rows.weights, has_offset: rows.has_offset };
             let point = &model.point;
-            let answer = Answer { alpha: &point.alpha, offset: point.offset, ridge: point.ridge };
+            let witness = model.witness.as_deref();
+            let answer = Answer { alpha: &point.alpha, offset: point.offset, ridge: point.ridge, witness };
             let mut gap = duality_gap(&problem, rows.kernel, rows.points, &answer, exponent, lambda);
             if let Some((primal, dual)) = solved.joint_bounds() {
                 gap = Gap { primal, dual, ..gap };
             }
-            let squared: f64 = (0..y.len())
-                .map(|i| problem.weight(i) * (y[i] - point.fitted[i] - point.offset).powi(2))
-                .sum::<f64>()
-                / problem.total();
+            let squared: f64 =
+                (0..y.len()).map(|i| problem.weight(i) * (y[i] - point.fitted[i] - point.offset).powi(2)).sum::<f64>()
+                    / problem.total();
             let variance = variance(&problem);
             let explained = (wrong.is_none() && variance > 0.0).then(|| 1.0 - squared / variance);
             out.push(Summary {
@@ -321,9 +321,8 @@ fn group_name(group: &Group) -> String {
 fn constant_score(group: &Group, measure: Measure, weights: Option<&[f64]>) -> f64 {
     let losses: Vec<&dyn Loss> = group.outputs.iter().map(|output| &*output.losses[0]).collect();
     let n = group.outputs[0].y.len();
-    let constant = |t: usize| {
-        Problem { loss: losses[t], y: &group.outputs[t].y, weights, has_offset: true }.best_constant().0
-    };
+    let constant =
+        |t: usize| Problem { loss: losses[t], y: &group.outputs[t].y, weights, has_offset: true }.best_constant().0;
     let constants: Vec<f64> = (0..losses.len()).map(constant).collect();
     measure.of_rows(group, &losses, &Matrix::from_fn(n, losses.len(), |_, t| constants[t]), weights).0
 }

@@ -161,8 +161,11 @@ pub(super) fn held_out(
 ) -> Result<Vec<Vec<Matrix>>> {
     let n = rows.points.rows();
     let per_repeat = folds.groups.len() / folds.repeats.max(1);
-    let found: Vec<Vec<Matrix>> =
-        folds.groups.par_iter().map(|held| one_fold(rows, group, losses, exponent, lambdas, held)).collect::<Result<_>>()?;
+    let found: Vec<Vec<Matrix>> = folds
+        .groups
+        .par_iter()
+        .map(|held| one_fold(rows, group, losses, exponent, lambdas, held))
+        .collect::<Result<_>>()?;
     let mut out = vec![vec![Matrix::from_fn(n, losses.len(), |_, _| f64::NAN); folds.repeats]; lambdas.len()];
     for (index, (held, values)) in folds.groups.iter().zip(&found).enumerate() {
         for (l, values) in values.iter().enumerate() {
@@ -200,11 +203,8 @@ fn one_fold(
     let mut last: Option<Solved> = None;
     for l in order {
         let penalty = Penalty { exponent, lambda: lambdas[l], tolerance: TOLERANCE };
-        let solved = if lacks_a_class(&part) {
-            None
-        } else {
-            Some(inner.solve(&part, losses, penalty, last.as_ref())?)
-        };
+        let solved =
+            if lacks_a_class(&part) { None } else { Some(inner.solve(&part, losses, penalty, last.as_ref())?) };
         out[l] = match &solved {
             Some(solved) => values_at(rows, &kept, held, &points, solved),
             None => constant_values(&part, held.len()),
@@ -251,10 +251,9 @@ fn part_of(group: &Group, kept: &[usize]) -> Group {
     };
     let kind = match &group.kind {
         Kind::Numbers => Kind::Numbers,
-        Kind::Classes { codes, is_multinomial } => Kind::Classes {
-            codes: kept.iter().map(|row| codes[*row]).collect(),
-            is_multinomial: *is_multinomial,
-        },
+        Kind::Classes { codes, is_multinomial } => {
+            Kind::Classes { codes: kept.iter().map(|row| codes[*row]).collect(), is_multinomial: *is_multinomial }
+        }
     };
     Group { outputs: group.outputs.iter().map(output).collect(), kind }
 }

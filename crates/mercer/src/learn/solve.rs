@@ -56,7 +56,13 @@ const PRECONDITIONER: usize = 400;
 
 impl Rows<'_> {
     /// Solves for all models of a group, from a neighbouring solution if there is one.
-    pub fn solve(&self, group: &Group, losses: &[&dyn Loss], penalty: Penalty, start: Option<&Solved>) -> Result<Solved> {
+    pub fn solve(
+        &self,
+        group: &Group,
+        losses: &[&dyn Loss],
+        penalty: Penalty,
+        start: Option<&Solved>,
+    ) -> Result<Solved> {
         if let Kind::Classes { codes, is_multinomial: true, .. } = &group.kind {
             return self.solve_jointly(codes, group.outputs.len(), penalty, start);
         }
@@ -67,12 +73,18 @@ impl Rows<'_> {
         Ok(Solved { models: (0..group.outputs.len()).map(one).collect::<Result<_>>()?, joint: None })
     }
 
-    fn solve_one(&self, loss: &dyn Loss, y: &[f64], penalty: Penalty, start: Option<&RidgePoint>) -> Result<PowerPoint> {
+    fn solve_one(
+        &self,
+        loss: &dyn Loss,
+        y: &[f64],
+        penalty: Penalty,
+        start: Option<&RidgePoint>,
+    ) -> Result<PowerPoint> {
         let problem = Problem { loss, y, weights: self.weights, has_offset: self.has_offset };
         let Penalty { exponent, lambda, tolerance } = penalty;
         match (loss.shape(), self.gram) {
             (Shape::Tube(_), Some(gram)) => {
-                let rows = GramRows::new(gram);
+                let rows = GramRows(gram);
                 let solver = Dual { problem, rows: &rows, memory: self.memory, go_on: self.go_on };
                 exponent::minimise(&problem, &solver, exponent, lambda, tolerance, start)
             }
@@ -99,7 +111,13 @@ impl Rows<'_> {
         }
     }
 
-    fn solve_jointly(&self, codes: &[usize], classes: usize, penalty: Penalty, start: Option<&Solved>) -> Result<Solved> {
+    fn solve_jointly(
+        &self,
+        codes: &[usize],
+        classes: usize,
+        penalty: Penalty,
+        start: Option<&Solved>,
+    ) -> Result<Solved> {
         let computed;
         let gram = match self.gram {
             Some(gram) => gram,
@@ -108,14 +126,8 @@ impl Rows<'_> {
                 &computed
             }
         };
-        let problem = Multinomial {
-            codes,
-            classes,
-            weights: self.weights,
-            has_offset: self.has_offset,
-            gram,
-            go_on: self.go_on,
-        };
+        let problem =
+            Multinomial { codes, classes, weights: self.weights, has_offset: self.has_offset, gram, go_on: self.go_on };
         let point = problem.at(penalty.lambda, penalty.tolerance, start.and_then(|solved| solved.joint.as_ref()))?;
         let model = |c: usize| {
             let (alpha, fitted) = (point.alpha.col(c).to_vec(), point.fitted.col(c).to_vec());
@@ -124,7 +136,7 @@ impl Rows<'_> {
             let (converged, iterations) = (point.converged, point.iterations);
             let point =
                 RidgePoint { ridge, alpha, offset: point.offsets[c], fitted, squared_norm, converged, iterations };
-            PowerPoint { is_zero: squared_norm == 0.0, point, root_residual: 0.0 }
+            PowerPoint { is_zero: squared_norm == 0.0, point, root_residual: 0.0, witness: None }
         };
         Ok(Solved { models: (0..classes).map(model).collect(), joint: Some(point) })
     }

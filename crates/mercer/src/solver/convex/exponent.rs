@@ -17,6 +17,8 @@ pub(crate) struct PowerPoint {
     pub root_residual: f64,
     /// Whether the minimiser is f = 0.
     pub is_zero: bool,
+    /// If it is: a point of the path at a large ridge, whose slopes prove it.
+    pub witness: Option<Box<RidgePoint>>,
 }
 
 /// Refuses exponents whose minimiser cannot be certified.
@@ -46,16 +48,19 @@ pub(crate) fn minimise(
     if exponent == 2.0 {
         let point = solver.at(lambda, tolerance, start)?;
         let is_zero = point.squared_norm == 0.0;
-        return Ok(PowerPoint { point, root_residual: 0.0, is_zero });
+        return Ok(PowerPoint { point, root_residual: 0.0, is_zero, witness: None });
     }
-    let zero = || {
+    let zero = |near: RidgePoint| {
+        // The slopes that prove it are those at a ridge that leaves nothing of f.
+        let witness = solver.at(near.ridge * 100.0, 0.1 * tolerance, Some(&near))?;
         let point = RidgePoint::zero(problem.rows(), f64::MAX, problem.best_constant().0);
-        Ok(PowerPoint { point, root_residual: 0.0, is_zero: true })
+        Ok(PowerPoint { point, root_residual: 0.0, is_zero: true, witness: Some(Box::new(witness)) })
     };
     let constant = libm::log(lambda) + libm::log(exponent / 2.0);
     let height = |t: f64, squared_norm: f64| t - constant + (1.0 - exponent / 2.0) * libm::log(squared_norm);
     // The gap is of second order in t: a root to a hundredth of the tolerance's root is enough; near it solve tightly.
-    let enough = (1e-2 * tolerance.sqrt()).max(1e-13);
+    // At m = 1 it is of first order.
+    let enough = if exponent < 1.1 { 0.05 * tolerance } else { 1e-2 * tolerance.sqrt() }.max(1e-13);
     let (flat, steep) = ((exponent - 1.0).min(1.0), (exponent - 1.0).max(1.0));
     let mut t = start.map_or(constant, |point| libm::log(point.ridge)).clamp(-600.0, 600.0);
     let (mut low, mut high) = (f64::NEG_INFINITY, f64::INFINITY);
@@ -65,13 +70,17 @@ pub(crate) fn minimise(
     for _ in 0..MOST_STEPS {
         if point.squared_norm == 0.0 {
             // f = 0 minimises the loss itself, so it does at every ridge.
-            return zero();
+            return zero(point);
         }
         let h = height(t, point.squared_norm);
         if tight && h.abs() <= enough {
-            return Ok(PowerPoint { point, root_residual: h.abs(), is_zero: false });
+            return Ok(PowerPoint { point, root_residual: h.abs(), is_zero: false, witness: None });
         }
-        if h > 0.0 { high = high.min(t) } else { low = low.max(t) }
+        if h > 0.0 {
+            high = high.min(t)
+        } else {
+            low = low.max(t)
+        }
         if flat > 0.0 {
             // Values are inexact by their solver's tolerance; leave room for it.
             let (near, far) = (t - h / steep, t - h / flat);
@@ -80,10 +89,11 @@ pub(crate) fn minimise(
             high = high.min(near.max(far) + room);
         } else if t > 600.0 || (h < 0.0 && last.is_some_and(|(s, g)| t > s + 1.0 && (h - g).abs() < 1e-9)) {
             // m = 1 and μ‖f_μ‖ has reached its limit below the root's height.
-            return zero();
+            return zero(point);
         }
         let secant = last.filter(|(s, g)| *s != t && *g != h).map(|(s, g)| t - h * (t - s) / (h - g));
-        let mut next = secant.filter(|n| n.is_finite()).unwrap_or(t - h / if flat > 0.0 { 0.5 * (flat + steep) } else { 1.0 });
+        let mut next =
+            secant.filter(|n| n.is_finite()).unwrap_or(t - h / if flat > 0.0 { 0.5 * (flat + steep) } else { 1.0 });
         if !(next > low && next < high) {
             next = match (low.is_finite(), high.is_finite()) {
                 (true, true) => 0.5 * (low + high),
@@ -93,12 +103,15 @@ pub(crate) fn minimise(
             };
         }
         last = Some((t, h));
-        tight = tight || h.abs() < 0.05;
-        t = next.clamp(-600.0, 601.0);
+        if !tight && h.abs() < 0.05 {
+            // What was learned from rough solutions may be off by more than is asked for now.
+            (tight, low, high, last) = (true, f64::NEG_INFINITY, f64::INFINITY, None);
+        }
+        t = next.clamp(t - 8.0, t + 8.0).clamp(-600.0, 601.0);
         let accuracy = if tight { tolerance } else { tolerance.max(1e-4) };
         point = solver.at(libm::exp(t), accuracy, Some(&point))?;
     }
     let root_residual = height(t, point.squared_norm).abs();
     let converged = point.converged && root_residual <= 1e-6;
-    Ok(PowerPoint { point: RidgePoint { converged, ..point }, root_residual, is_zero: false })
+    Ok(PowerPoint { point: RidgePoint { converged, ..point }, root_residual, is_zero: false, witness: None })
 }

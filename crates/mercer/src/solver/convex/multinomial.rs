@@ -215,7 +215,8 @@ impl Multinomial<'_> {
         for j in 0..n {
             matrix.set(j, j, matrix.get(j, j) + 2.0 * ridge);
         }
-        Cholesky::new(matrix).ok_or_else(|| Error::Decomposition("the kernel matrix is not positive semidefinite".into()))
+        Cholesky::new(matrix)
+            .ok_or_else(|| Error::Decomposition("the kernel matrix is not positive semidefinite".into()))
     }
 
     /// Ω v/W: rows' Hessians times values.

@@ -9,7 +9,7 @@ use super::{Problem, RidgePoint, RidgeSolver};
 use crate::error::{Error, Result};
 use crate::linalg::Cholesky;
 use crate::linalg::{Matrix, multiply, multiply_transposed};
-use crate::loss::{Shape, Smooth};
+use crate::loss::Smooth;
 
 /// Newton's method on a Gram matrix (both triangles).
 pub(crate) struct Newton<'a> {
@@ -25,11 +25,12 @@ const MOST_STEPS: usize = 100;
 
 impl RidgeSolver for Newton<'_> {
     fn at(&self, ridge: f64, tolerance: f64, start: Option<&RidgePoint>) -> Result<RidgePoint> {
-        let Shape::Smooth(smooth) = self.problem.loss.shape() else {
+        let Some(smooth) = self.problem.loss.shape().smooth() else {
             return Err(Error::argument("the loss", "smooth for Newton's method", self.problem.loss.spec()));
         };
         let n = self.problem.rows();
-        let zero = RidgePoint::zero(n, ridge, if self.problem.has_offset { self.problem.best_constant().0 } else { 0.0 });
+        let zero =
+            RidgePoint::zero(n, ridge, if self.problem.has_offset { self.problem.best_constant().0 } else { 0.0 });
         // From a neighbour on the path α ≈ (its slopes)/(2Wμ): bring it to this ridge's scale.
         let mut point = match start {
             Some(near) => RidgePoint { ridge, ..near.clone() },
@@ -45,7 +46,9 @@ impl RidgeSolver for Newton<'_> {
             }
             point.iterations = iterations;
             let (gap, objective) = self.gap(&point, &smooth);
-            if gap <= tolerance * objective.abs().max(f64::MIN_POSITIVE) * 0.5 {
+            // The zero function may be good enough and is still no point of the path.
+            let moved = point.squared_norm > 0.0 || iterations > 0;
+            if moved && gap <= tolerance * objective.abs().max(f64::MIN_POSITIVE) * 0.5 {
                 point.converged = true;
                 break;
             }
@@ -113,10 +116,12 @@ impl Newton<'_> {
                 factor.solve(&mut solved);
                 solved
             }
-            Some(factor) => match self.conjugate_gradients(factor, &root, &rhs, (0.1 * relative_gap.sqrt()).clamp(1e-12, 1e-2))? {
-                Some(solved) => solved,
-                None => return Ok(None),
-            },
+            Some(factor) => {
+                match self.conjugate_gradients(factor, &root, &rhs, (0.1 * relative_gap.sqrt()).clamp(1e-12, 1e-2))? {
+                    Some(solved) => solved,
+                    None => return Ok(None),
+                }
+            }
         };
         let sum = |t: usize| solved.col(t).iter().zip(&root).map(|(x, s)| x * s).sum::<f64>();
         let offset = if problem.has_offset { sum(0) / sum(1) } else { 0.0 };
@@ -146,7 +151,9 @@ impl Newton<'_> {
             let squared_norm = dot(&alpha, &fitted).max(0.0);
             let offset = point.offset + share * (target.offset - point.offset);
             let next = RidgePoint { alpha, fitted, squared_norm, offset, ..point.clone() };
-            if self.objective(&next) < before {
+            // Away from zero a step may be too small to show in the objective.
+            let after = self.objective(&next);
+            if after < before || (point.squared_norm == 0.0 && after <= before * (1.0 + 1e-14)) {
                 return Some(next);
             }
             share *= 0.5;
@@ -155,7 +162,13 @@ impl Newton<'_> {
     }
 
     /// (I + SKS)x = b for every column of b, preconditioned by (I + SFFᵀS)⁻¹.
-    fn conjugate_gradients(&self, factor: &Matrix, root: &[f64], rhs: &Matrix, tolerance: f64) -> Result<Option<Matrix>> {
+    fn conjugate_gradients(
+        &self,
+        factor: &Matrix,
+        root: &[f64],
+        rhs: &Matrix,
+        tolerance: f64,
+    ) -> Result<Option<Matrix>> {
         let n = root.len();
         let rank = factor.cols();
         let scaled = Matrix::from_fn(n, rank, |i, j| root[i] * factor.get(i, j));

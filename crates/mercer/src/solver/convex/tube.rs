@@ -42,7 +42,13 @@ impl RidgeSolver for Dual<'_> {
         };
         // Along the path u changes slowly, so α changes like 1/μ.
         let near: Option<Vec<f64>> = start.map(|point| point.alpha.iter().map(|a| a * (point.ridge / ridge)).collect());
-        let settings = BoxSettings { tolerance, start: near.as_deref(), memory: self.memory, go_on: self.go_on };
+        let settings = BoxSettings {
+            tolerance,
+            start: near.as_deref(),
+            memory: self.memory,
+            go_on: self.go_on,
+            ..BoxSettings::default()
+        };
         let found = dual::solve(self.rows, &boxes, &settings)?;
         let squared_norm = found.alpha.iter().zip(&found.fitted).map(|(a, f)| a * f).sum::<f64>().max(0.0);
         Ok(RidgePoint {

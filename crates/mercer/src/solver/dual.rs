@@ -1,0 +1,277 @@
+//! Piecewise linear and quadratic losses with a kernel: absolute, Huber, ε-insensitive, pinball, hinge and their squares.
+//!
+//! Each is, at exponent 2, the same problem in its dual form, one variable per row:
+//!
+//! > minimise ½ αᵀKα − tᵀα + Σ εᵢ|αᵢ| + ½ Σ qᵢαᵢ²  over  lowerᵢ ≤ αᵢ ≤ upperᵢ, and Σ αᵢ = 0 if there is an offset.
+//!
+//! f = Σ αᵢ k(·, xᵢ). Its primal is ½‖f‖² + Σ ℓᵢ(f(xᵢ) + b) with ℓᵢ(v) = max over lowerᵢ ≤ a ≤ upperᵢ of
+//! a(tᵢ − v) − εᵢ|a| − ½qᵢa², and the sum of the two objectives is the duality gap, on which everything here stops.
+//!
+//! | chapter | |
+//! |---|---|
+//! | `terms` | ℓᵢ, the best offset, the gap |
+//! | `rows` | where rows of K come from |
+//! | `store` | rows that are kept, in single or double precision |
+//! | `pairs` | a few hundred variables: the pair (or the one) that gains most, over and over |
+//! | `decompose` | many variables: the worst few hundred at a time |
+//! | `interior` | an interior point, for what first-order steps do not finish |
+//! | [`grid`] | all folds and λ of a kernel, warm-started |
+
+mod decompose;
+pub mod grid;
+mod interior;
+mod pairs;
+mod rows;
+mod store;
+mod terms;
+
+use crate::error::{Error, Result};
+
+pub use rows::{GramRows, GramSubset, KernelPoints, KernelRows};
+use terms::Judgement;
+
+/// The terms of the problem beside K, one entry per row of K in each list.
+#[derive(Debug, Clone, Copy)]
+pub struct BoxProblem<'a> {
+    /// t.
+    pub target: &'a [f64],
+    /// Not above 0; −∞ where the curvature is positive, if need be.
+    pub lower: &'a [f64],
+    /// Not below 0; ∞ where the curvature is positive, if need be.
+    pub upper: &'a [f64],
+    /// ε, not negative.
+    pub epsilon: &'a [f64],
+    /// q, not negative.
+    pub curvature: &'a [f64],
+    /// Whether there is an offset, that is Σ αᵢ = 0.
+    pub has_offset: bool,
+}
+
+/// A minimiser, and how far from it at most.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BoxSolution {
+    /// α.
+    pub alpha: Vec<f64>,
+    /// b: the middle of those that minimise the primal.
+    pub offset: f64,
+    /// Kα, without the offset.
+    pub fitted: Vec<f64>,
+    /// ½‖f‖² + Σ ℓᵢ(f(xᵢ) + b).
+    pub primal: f64,
+    /// The objective that α minimises; its negative bounds the primal from below.
+    pub dual: f64,
+    /// (primal + dual)/|primal|.
+    pub relative_gap: f64,
+    /// Whether the gap is within the tolerance.
+    pub converged: bool,
+    /// Working sets plus steps of the interior point.
+    pub iterations: usize,
+}
+
+/// How closely, from where, and with what.
+#[derive(Clone, Copy)]
+pub struct BoxSettings<'a> {
+    /// The relative duality gap that ends it.
+    pub tolerance: f64,
+    /// α to start from; moved into the bounds and to the sum 0.
+    pub start: Option<&'a [f64]>,
+    /// Bytes that rows of K may take.
+    pub memory: u64,
+    /// Asked every few milliseconds; false ends with [`Error::Interrupted`].
+    pub go_on: &'a (dyn Fn() -> bool + Sync),
+    /// Working sets at most.
+    pub max_iterations: usize,
+}
+
+impl std::fmt::Debug for BoxSettings<'_> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("BoxSettings")
+            .field("tolerance", &self.tolerance)
+            .field("memory", &self.memory)
+            .field("max_iterations", &self.max_iterations)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Default for BoxSettings<'_> {
+    fn default() -> Self {
+        BoxSettings { tolerance: 1e-6, start: None, memory: 4 << 30, go_on: &|| true, max_iterations: 20_000 }
+    }
+}
+
+/// Rows up to which an interior point is affordable: one factorisation of this many rows takes about a second.
+const INTERIOR_ROWS: usize = 5_000;
+/// Gaps below this are asked of a method that keeps K in double precision.
+const SINGLE_PRECISION_GAP: f64 = 5e-6;
+
+/// Minimises. See the head of this chapter for the problem.
+pub fn solve(rows: &dyn KernelRows, problem: &BoxProblem<'_>, settings: &BoxSettings<'_>) -> Result<BoxSolution> {
+    check(rows.len(), problem, settings)?;
+    let n = rows.len();
+    let mut alpha = match settings.start {
+        Some(start) => start.to_vec(),
+        None => vec![0.0; n],
+    };
+    terms::project(problem, &mut alpha);
+    let mut search = Search { rows, problem, settings, iterations: 0, best: None };
+    let movable = (0..n).filter(|i| problem.lower[*i] < problem.upper[*i]).count();
+
+    if settings.tolerance < 1e-7 && movable <= INTERIOR_ROWS / 10 {
+        // Few rows and many digits: straight to the method that gives them.
+        search.interior(&mut alpha)?;
+    } else {
+        search.decomposition(&mut alpha)?;
+        if !search.is_done() && movable <= INTERIOR_ROWS {
+            search.interior(&mut alpha)?;
+        }
+    }
+    search.finish()
+}
+
+/// What is known while methods take turns.
+struct Search<'a> {
+    rows: &'a dyn KernelRows,
+    problem: &'a BoxProblem<'a>,
+    settings: &'a BoxSettings<'a>,
+    iterations: usize,
+    best: Option<Found>,
+}
+
+struct Found {
+    alpha: Vec<f64>,
+    fitted: Vec<f64>,
+    judgement: Judgement,
+}
+
+impl Search<'_> {
+    /// Measures α with products in double precision or better, and keeps it if it is the best so far.
+    fn judge(&mut self, alpha: &[f64]) -> Vec<f64> {
+        let fitted = self.rows.product(alpha);
+        let judgement = terms::judge(self.problem, alpha, &fitted);
+        let is_better = self.best.as_ref().is_none_or(|best| {
+            !best.judgement.relative_gap().is_finite() || judgement.relative_gap() < best.judgement.relative_gap()
+        });
+        if is_better {
+            self.best = Some(Found { alpha: alpha.to_vec(), fitted: fitted.clone(), judgement });
+        }
+        fitted
+    }
+
+    fn is_done(&self) -> bool {
+        self.best.as_ref().is_some_and(|best| best.judgement.relative_gap() <= self.settings.tolerance)
+    }
+
+    /// Working sets with rows in single precision as far as that goes, each round starting again from gradients in
+    /// double precision; then in double precision.
+    fn decomposition(&mut self, alpha: &mut Vec<f64>) -> Result<()> {
+        let mut fitted =
+            if alpha.iter().all(|a| *a == 0.0) { vec![0.0; alpha.len()] } else { self.rows.product(alpha) };
+        let stored = self.rows.row(0).is_some();
+        let limits = decompose::Limits {
+            tolerance: self.settings.tolerance,
+            max_iterations: self.settings.max_iterations,
+            memory: self.settings.memory,
+            is_sequential: false,
+            go_on: self.settings.go_on,
+        };
+        let rounds: &[bool] = if stored {
+            &[false, false]
+        } else if self.settings.tolerance >= SINGLE_PRECISION_GAP {
+            &[true, true, false]
+        } else {
+            &[false, false]
+        };
+        for is_single in rounds {
+            let steps = if *is_single {
+                let mut store = store::Kept::<f32>::new(self.rows, self.settings.memory);
+                decompose::run(&mut store, self.problem, alpha, &mut fitted, &limits)?
+            } else if stored {
+                let mut store = store::Borrowed::new(self.rows);
+                decompose::run(&mut store, self.problem, alpha, &mut fitted, &limits)?
+            } else {
+                let mut store = store::Kept::<f64>::new(self.rows, self.settings.memory);
+                decompose::run(&mut store, self.problem, alpha, &mut fitted, &limits)?
+            };
+            self.iterations += steps;
+            terms::project(self.problem, alpha);
+            fitted = self.judge(alpha);
+            if self.is_done() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn interior(&mut self, alpha: &mut Vec<f64>) -> Result<()> {
+        let goal = self.settings.tolerance;
+        let (found, steps) = interior::run(self.rows, self.problem, goal, self.settings.go_on)?;
+        self.iterations += steps;
+        *alpha = found;
+        terms::project(self.problem, alpha);
+        self.judge(alpha);
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<BoxSolution> {
+        if self.best.is_none() {
+            self.judge(&vec![0.0; self.rows.len()]);
+        }
+        let Some(Found { alpha, fitted, judgement }) = self.best else {
+            return Err(Error::Empty("no rows".into()));
+        };
+        Ok(BoxSolution {
+            offset: judgement.offset,
+            primal: judgement.primal,
+            dual: judgement.gap - judgement.primal,
+            relative_gap: judgement.relative_gap(),
+            converged: judgement.relative_gap() <= self.settings.tolerance,
+            iterations: self.iterations,
+            alpha,
+            fitted,
+        })
+    }
+}
+
+fn check(n: usize, problem: &BoxProblem<'_>, settings: &BoxSettings<'_>) -> Result<()> {
+    let lists = [
+        ("target", problem.target),
+        ("lower", problem.lower),
+        ("upper", problem.upper),
+        ("epsilon", problem.epsilon),
+        ("curvature", problem.curvature),
+        ("start", settings.start.unwrap_or(problem.target)),
+    ];
+    for (name, list) in lists {
+        if list.len() != n {
+            return Err(Error::shape(name, format!("{n} numbers, one per row"), list.len()));
+        }
+    }
+    if !(settings.tolerance > 0.0) {
+        return Err(Error::argument("tolerance", "above 0", settings.tolerance));
+    }
+    for i in 0..n {
+        let (lower, upper, curvature) = (problem.lower[i], problem.upper[i], problem.curvature[i]);
+        let row = i + 1;
+        if !problem.target[i].is_finite() {
+            return Err(Error::argument(format!("target of row {row}"), "finite", problem.target[i]));
+        }
+        if !(lower <= 0.0 && upper >= 0.0) {
+            return Err(Error::argument(format!("bounds of row {row}"), "around 0", format!("{lower} … {upper}")));
+        }
+        if !(problem.epsilon[i] >= 0.0 && problem.epsilon[i].is_finite()) {
+            return Err(Error::argument(format!("epsilon of row {row}"), "0 or more", problem.epsilon[i]));
+        }
+        if !(curvature >= 0.0 && curvature.is_finite()) {
+            return Err(Error::argument(format!("curvature of row {row}"), "0 or more", curvature));
+        }
+        if curvature == 0.0 && !(lower.is_finite() && upper.is_finite()) {
+            return Err(Error::argument(
+                format!("bounds of row {row}"),
+                "finite where the curvature is 0",
+                format!("{lower} … {upper}"),
+            ));
+        }
+    }
+    Ok(())
+}

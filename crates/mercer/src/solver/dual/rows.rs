@@ -1,0 +1,307 @@
+//! Where rows of K come from: a Gram matrix, some rows of one, or a kernel and its points.
+
+use rayon::prelude::*;
+
+use crate::kernel::{Distance, Kernel, Points};
+use crate::linalg::{Matrix, double, tile};
+use crate::simd::vectorize;
+
+/// Rows of a symmetric positive semidefinite K.
+pub trait KernelRows: Sync {
+    /// Number of rows.
+    fn len(&self) -> usize;
+
+    /// Whether there are no rows.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Kᵢᵢ.
+    fn diagonal(&self) -> Vec<f64>;
+
+    /// Row `i`, if rows are in memory as they are; then for all rows.
+    fn row(&self, i: usize) -> Option<&[f64]> {
+        let _ = i;
+        None
+    }
+
+    /// Fills each slice of `out`, which are as long as K is wide, with the row of that place.
+    fn fill(&self, rows: &[usize], out: &mut [&mut [f64]]);
+
+    /// The same in single precision.
+    fn fill_single(&self, rows: &[usize], out: &mut [&mut [f32]]) {
+        let n = self.len();
+        rows.par_iter().zip(out).for_each_init(
+            || vec![0.0; n],
+            |buffer, (row, out)| {
+                self.fill(&[*row], &mut [buffer]);
+                out.iter_mut().zip(buffer).for_each(|(single, value)| *single = *value as f32);
+            },
+        );
+    }
+
+    /// K restricted to these rows and columns, one column of the result per entry of `rows`.
+    fn block(&self, rows: &[usize], columns: &[usize]) -> Matrix {
+        let n = self.len();
+        let mut out = Matrix::zeros(columns.len(), rows.len());
+        out.as_mut_slice().par_chunks_mut(columns.len().max(1)).zip(rows).for_each_init(
+            || vec![0.0; n],
+            |buffer, (out, row)| {
+                if let Some(row) = self.row(*row) {
+                    out.iter_mut().zip(columns).for_each(|(x, c)| *x = row[*c]);
+                } else {
+                    self.fill(&[*row], &mut [buffer]);
+                    out.iter_mut().zip(columns).for_each(|(x, c)| *x = buffer[*c]);
+                }
+            },
+        );
+        out
+    }
+
+    /// Kα, each entry as if summed in twice the precision.
+    fn product(&self, alpha: &[f64]) -> Vec<f64> {
+        let n = self.len();
+        (0..n)
+            .into_par_iter()
+            .map_init(
+                || vec![0.0; n],
+                |buffer, i| {
+                    if let Some(row) = self.row(i) {
+                        double::dot(row, alpha).value()
+                    } else {
+                        self.fill(&[i], &mut [buffer]);
+                        double::dot(buffer, alpha).value()
+                    }
+                },
+            )
+            .collect()
+    }
+}
+
+/// A Gram matrix, both triangles.
+#[derive(Debug, Clone, Copy)]
+pub struct GramRows<'a>(pub &'a Matrix);
+
+impl KernelRows for GramRows<'_> {
+    fn len(&self) -> usize {
+        self.0.rows()
+    }
+
+    fn diagonal(&self) -> Vec<f64> {
+        (0..self.len()).map(|i| self.0.get(i, i)).collect()
+    }
+
+    fn row(&self, i: usize) -> Option<&[f64]> {
+        Some(self.0.col(i))
+    }
+
+    fn fill(&self, rows: &[usize], out: &mut [&mut [f64]]) {
+        rows.iter().zip(out).for_each(|(row, out)| out.copy_from_slice(self.0.col(*row)));
+    }
+}
+
+/// Some rows of a Gram matrix and the same columns: what a fold leaves.
+#[derive(Debug, Clone, Copy)]
+pub struct GramSubset<'a> {
+    /// Both triangles.
+    pub gram: &'a Matrix,
+    /// Which of its rows.
+    pub rows: &'a [usize],
+}
+
+impl KernelRows for GramSubset<'_> {
+    fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    fn diagonal(&self) -> Vec<f64> {
+        self.rows.iter().map(|i| self.gram.get(*i, *i)).collect()
+    }
+
+    fn fill(&self, rows: &[usize], out: &mut [&mut [f64]]) {
+        for (row, out) in rows.iter().zip(out) {
+            let whole = self.gram.col(self.rows[*row]);
+            out.iter_mut().zip(self.rows).for_each(|(x, column)| *x = whole[*column]);
+        }
+    }
+}
+
+/// A kernel and its points; values are computed when they are needed.
+#[derive(Debug)]
+pub struct KernelPoints<'a> {
+    kernel: &'a dyn Kernel,
+    points: &'a Points,
+    centred: Option<Centred>,
+}
+
+/// Points about their mean, one after the other, for distances by way of products.
+#[derive(Debug)]
+struct Centred {
+    features: usize,
+    numbers: Vec<f64>,
+    squares: Vec<f64>,
+}
+
+/// Features from which on ‖x‖² + ‖x′‖² − 2xᵀx′ is faster than differences.
+const PRODUCTS_FROM: usize = 12;
+/// The largest ‖x‖²/ℓ² for which that keeps twelve digits of a kernel value.
+const FARTHEST: f64 = 1e3;
+/// Rows that one task fills together.
+const GROUP: usize = 16;
+/// Columns that one task fills at a time.
+const SPAN: usize = 1024;
+
+impl<'a> KernelPoints<'a> {
+    /// For this kernel on these points.
+    pub fn new(kernel: &'a dyn Kernel, points: &'a Points) -> Self {
+        KernelPoints { kernel, points, centred: Centred::if_accurate(kernel, points) }
+    }
+
+    /// Fills slices with rows, converting each span of values as it comes.
+    fn fill_as<T: Send>(
+        &self,
+        points: &Points,
+        centred: Option<&Centred>,
+        rows: &[usize],
+        out: &mut [&mut [T]],
+        convert: impl Fn(f64) -> T + Sync,
+    ) {
+        let n = points.rows();
+        rows.par_chunks(GROUP).zip(out.par_chunks_mut(GROUP)).for_each_init(
+            || vec![0.0; GROUP * SPAN],
+            |buffer, (rows, out)| {
+                for start in (0..n).step_by(SPAN) {
+                    let width = SPAN.min(n - start);
+                    let values = &mut buffer[..rows.len() * width];
+                    self.values(points, centred, rows, start, width, values);
+                    for (out, values) in out.iter_mut().zip(values.chunks_exact(width)) {
+                        vectorize(
+                            #[inline(always)]
+                            || out[start..start + width].iter_mut().zip(values).for_each(|(x, v)| *x = convert(*v)),
+                        );
+                    }
+                }
+            },
+        );
+    }
+
+    /// k(row, point) for points start … start + width − 1 of `points`, which may be fewer than all.
+    fn values(
+        &self,
+        points: &Points,
+        centred: Option<&Centred>,
+        rows: &[usize],
+        start: usize,
+        width: usize,
+        out: &mut [f64],
+    ) {
+        let (Some(own), Some(centred)) = (&self.centred, centred) else {
+            for (row, out) in rows.iter().zip(out.chunks_exact_mut(width)) {
+                self.points.with_point(*row, |x| self.kernel.values(x, points, start, out));
+            }
+            return;
+        };
+        let d = own.features;
+        let near: Vec<f64> = rows.iter().flat_map(|row| own.numbers[row * d..(row + 1) * d].iter().copied()).collect();
+        tile::products(d, &centred.numbers[start * d..(start + width) * d], &near, out);
+        for (row, out) in rows.iter().zip(out.chunks_exact_mut(width)) {
+            let square = own.squares[*row];
+            let squares = &centred.squares[start..start + width];
+            vectorize(
+                #[inline(always)]
+                || {
+                    for (x, other) in out.iter_mut().zip(squares) {
+                        let distance = (square + other) - 2.0 * *x;
+                        *x = if distance > 0.0 { distance } else { 0.0 };
+                    }
+                },
+            );
+            self.kernel.of_distances(out);
+        }
+    }
+}
+
+impl Centred {
+    fn if_accurate(kernel: &dyn Kernel, points: &Points) -> Option<Self> {
+        let (n, d) = (points.rows(), points.features());
+        if kernel.distance() != Some(Distance::SquaredEuclidean) || d < PRODUCTS_FROM || points.code_columns() > 0 {
+            return None;
+        }
+        let mut numbers = vec![0.0; n * d];
+        for j in 0..d {
+            let column = points.feature(j);
+            let mean = column.iter().sum::<f64>() / n as f64;
+            column.iter().enumerate().for_each(|(i, x)| numbers[i * d + j] = x - mean);
+        }
+        let squares: Vec<f64> = numbers.chunks_exact(d).map(|x| x.iter().map(|v| v * v).sum()).collect();
+        let farthest = squares.iter().copied().fold(0.0, f64::max);
+        let lengthscale = kernel.single_lengthscale()?;
+        (farthest <= FARTHEST * lengthscale * lengthscale).then_some(Centred { features: d, numbers, squares })
+    }
+
+    fn subset(&self, rows: &[usize]) -> Self {
+        let d = self.features;
+        Centred {
+            features: d,
+            numbers: rows.iter().flat_map(|row| self.numbers[row * d..(row + 1) * d].iter().copied()).collect(),
+            squares: rows.iter().map(|row| self.squares[*row]).collect(),
+        }
+    }
+}
+
+impl KernelRows for KernelPoints<'_> {
+    fn len(&self) -> usize {
+        self.points.rows()
+    }
+
+    fn diagonal(&self) -> Vec<f64> {
+        let mut out = vec![0.0; self.len()];
+        self.kernel.diagonal(self.points, 0, &mut out);
+        out
+    }
+
+    fn fill(&self, rows: &[usize], out: &mut [&mut [f64]]) {
+        self.fill_as(self.points, self.centred.as_ref(), rows, out, |x| x);
+    }
+
+    fn fill_single(&self, rows: &[usize], out: &mut [&mut [f32]]) {
+        self.fill_as(self.points, self.centred.as_ref(), rows, out, |x| x as f32);
+    }
+
+    fn block(&self, rows: &[usize], columns: &[usize]) -> Matrix {
+        let points = self.points.subset(columns);
+        let centred = self.centred.as_ref().map(|centred| centred.subset(columns));
+        let mut out = Matrix::zeros(columns.len(), rows.len());
+        let mut slices: Vec<&mut [f64]> = out.as_mut_slice().chunks_mut(columns.len().max(1)).collect();
+        self.fill_as(&points, centred.as_ref(), rows, &mut slices, |x| x);
+        out
+    }
+
+    /// Only columns with α ≠ 0 are computed.
+    fn product(&self, alpha: &[f64]) -> Vec<f64> {
+        let support: Vec<usize> = (0..alpha.len()).filter(|i| alpha[*i] != 0.0).collect();
+        let weights: Vec<f64> = support.iter().map(|i| alpha[*i]).collect();
+        let points = self.points.subset(&support);
+        let centred = self.centred.as_ref().map(|centred| centred.subset(&support));
+        let all: Vec<usize> = (0..self.len()).collect();
+        let groups: Vec<Vec<f64>> = all
+            .par_chunks(GROUP)
+            .map_init(
+                || vec![0.0; GROUP * SPAN],
+                |buffer, rows| {
+                    let mut sums = vec![double::Double::default(); rows.len()];
+                    for start in (0..support.len()).step_by(SPAN) {
+                        let width = SPAN.min(support.len() - start);
+                        let values = &mut buffer[..rows.len() * width];
+                        self.values(&points, centred.as_ref(), rows, start, width, values);
+                        for (sum, values) in sums.iter_mut().zip(values.chunks_exact(width)) {
+                            *sum = sum.plus(double::dot(values, &weights[start..start + width]));
+                        }
+                    }
+                    sums.into_iter().map(double::Double::value).collect()
+                },
+            )
+            .collect();
+        groups.concat()
+    }
+}

@@ -1,0 +1,175 @@
+//! Rows of K that are kept in memory while working sets come and go.
+
+use super::KernelRows;
+use crate::linalg::Matrix;
+
+/// A number of a kept row.
+pub(super) trait Element: Copy + Default + Send + Sync + Into<f64> {
+    fn fill(source: &dyn KernelRows, rows: &[usize], out: &mut [&mut [Self]]);
+}
+
+impl Element for f64 {
+    fn fill(source: &dyn KernelRows, rows: &[usize], out: &mut [&mut [Self]]) {
+        source.fill(rows, out);
+    }
+}
+
+impl Element for f32 {
+    fn fill(source: &dyn KernelRows, rows: &[usize], out: &mut [&mut [Self]]) {
+        source.fill_single(rows, out);
+    }
+}
+
+/// Rows that can be looked at once they were asked for.
+pub(super) trait Store: Sync {
+    type Element: Element;
+    fn len(&self) -> usize;
+    fn diagonal(&self) -> Vec<f64>;
+    /// How many rows can be held together.
+    fn capacity(&self) -> usize;
+    /// Makes these rows available until the next call.
+    fn need(&mut self, rows: &[usize]);
+    fn row(&self, i: usize) -> &[Self::Element];
+}
+
+/// Rows of a matrix that is in memory anyway.
+pub(super) struct Borrowed<'a> {
+    rows: &'a dyn KernelRows,
+}
+
+impl<'a> Borrowed<'a> {
+    pub fn new(rows: &'a dyn KernelRows) -> Self {
+        Borrowed { rows }
+    }
+}
+
+impl Store for Borrowed<'_> {
+    type Element = f64;
+
+    fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    fn diagonal(&self) -> Vec<f64> {
+        self.rows.diagonal()
+    }
+
+    fn capacity(&self) -> usize {
+        self.rows.len()
+    }
+
+    fn need(&mut self, _: &[usize]) {}
+
+    fn row(&self, i: usize) -> &[f64] {
+        self.rows.row(i).unwrap_or_default()
+    }
+}
+
+/// A Gram matrix in single precision, both triangles.
+pub(super) struct Single<'a> {
+    pub gram: &'a [f32],
+    pub diagonal: &'a [f64],
+}
+
+impl Store for Single<'_> {
+    type Element = f32;
+
+    fn len(&self) -> usize {
+        self.diagonal.len()
+    }
+
+    fn diagonal(&self) -> Vec<f64> {
+        self.diagonal.to_vec()
+    }
+
+    fn capacity(&self) -> usize {
+        self.len()
+    }
+
+    fn need(&mut self, _: &[usize]) {}
+
+    fn row(&self, i: usize) -> &[f32] {
+        let n = self.len();
+        &self.gram[i * n..(i + 1) * n]
+    }
+}
+
+/// Rows as they were computed, the ones used last.
+pub(super) struct Kept<'a, T> {
+    source: &'a dyn KernelRows,
+    rows: Vec<Vec<T>>,
+    last_use: Vec<u64>,
+    clock: u64,
+    held: usize,
+    capacity: usize,
+}
+
+/// Fewer rows than this are never held, whatever the budget.
+const LEAST: usize = 64;
+
+impl<'a, T: Element> Kept<'a, T> {
+    pub fn new(source: &'a dyn KernelRows, memory: u64) -> Self {
+        let n = source.len();
+        let row = (n * size_of::<T>()).max(1) as u64;
+        let capacity = usize::try_from(memory / row).unwrap_or(usize::MAX).clamp(LEAST, n.max(LEAST));
+        let rows = (0..n).map(|_| Vec::new()).collect();
+        Kept { source, rows, last_use: vec![0; n], clock: 0, held: 0, capacity }
+    }
+
+    /// The storage of the row that was not used for longest, among those not used now.
+    fn give_up(&mut self, count: usize) -> Vec<Vec<T>> {
+        let mut held: Vec<usize> =
+            (0..self.rows.len()).filter(|i| !self.rows[*i].is_empty() && self.last_use[*i] < self.clock).collect();
+        held.sort_by_key(|i| (self.last_use[*i], *i));
+        held.truncate(count);
+        self.held -= held.len();
+        held.into_iter().map(|i| std::mem::take(&mut self.rows[i])).collect()
+    }
+}
+
+impl<T: Element> Store for Kept<'_, T> {
+    type Element = T;
+
+    fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    fn diagonal(&self) -> Vec<f64> {
+        self.source.diagonal()
+    }
+
+    fn capacity(&self) -> usize {
+        self.capacity
+    }
+
+    fn need(&mut self, rows: &[usize]) {
+        self.clock += 1;
+        for row in rows {
+            self.last_use[*row] = self.clock;
+        }
+        let missing: Vec<usize> = rows.iter().copied().filter(|row| self.rows[*row].is_empty()).collect();
+        if missing.is_empty() {
+            return;
+        }
+        let excess = (self.held + missing.len()).saturating_sub(self.capacity);
+        let mut storage = self.give_up(excess);
+        let n = self.rows.len();
+        let mut fresh: Vec<Vec<T>> =
+            missing.iter().map(|_| storage.pop().unwrap_or_else(|| vec![T::default(); n])).collect();
+        let mut slices: Vec<&mut [T]> = fresh.iter_mut().map(Vec::as_mut_slice).collect();
+        T::fill(self.source, &missing, &mut slices);
+        self.held += missing.len();
+        for (row, values) in missing.into_iter().zip(fresh) {
+            self.rows[row] = values;
+        }
+    }
+
+    fn row(&self, i: usize) -> &[T] {
+        &self.rows[i]
+    }
+}
+
+/// The full Gram matrix of rows that are in no memory yet.
+pub(super) fn whole(rows: &dyn KernelRows, which: &[usize]) -> Matrix {
+    rows.block(which, which)
+}

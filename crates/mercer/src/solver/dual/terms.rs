@@ -1,0 +1,188 @@
+//! The loss ℓᵢ that a box, a kink and a curvature stand for; the best offset; the duality gap.
+
+use super::BoxProblem;
+use crate::linalg::double;
+
+/// A point of the dual, measured.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Judgement {
+    pub offset: f64,
+    pub primal: f64,
+    /// Primal plus dual objective: a sum of terms none of which is negative, so nothing cancels.
+    pub gap: f64,
+}
+
+impl Judgement {
+    pub fn relative_gap(&self) -> f64 {
+        if self.gap == 0.0 { 0.0 } else { self.gap / self.primal.abs().max(f64::MIN_POSITIVE) }
+    }
+}
+
+impl BoxProblem<'_> {
+    /// The a in the box that gives ℓᵢ its value at v: clip(soft(t − v, ε)/q).
+    #[inline(always)]
+    pub(super) fn best_response(&self, i: usize, v: f64) -> f64 {
+        let residual = self.target[i] - v;
+        let beyond = if residual > self.epsilon[i] {
+            residual - self.epsilon[i]
+        } else if residual < -self.epsilon[i] {
+            residual + self.epsilon[i]
+        } else {
+            return 0.0;
+        };
+        let bound = if beyond > 0.0 { self.upper[i] } else { self.lower[i] };
+        let free = beyond / self.curvature[i];
+        if free.abs() < bound.abs() { free } else { bound }
+    }
+
+    /// a(t − v) − ε|a| − ½qa².
+    #[inline(always)]
+    fn payoff(&self, i: usize, a: f64, v: f64) -> f64 {
+        if a == 0.0 {
+            return 0.0;
+        }
+        a * (self.target[i] - v) - self.epsilon[i] * a.abs() - 0.5 * self.curvature[i] * a * a
+    }
+
+    /// ℓᵢ(v).
+    #[inline(always)]
+    pub(super) fn loss(&self, i: usize, v: f64) -> f64 {
+        self.payoff(i, self.best_response(i, v), v)
+    }
+}
+
+/// Primal, gap and best offset at α, given Kα.
+pub(crate) fn judge(problem: &BoxProblem<'_>, alpha: &[f64], fitted: &[f64]) -> Judgement {
+    let offset = if problem.has_offset { best_offset(problem, fitted) } else { 0.0 };
+    judge_at(problem, alpha, fitted, offset)
+}
+
+/// The same at an offset that is given: any offset bounds from above.
+pub(crate) fn judge_at(problem: &BoxProblem<'_>, alpha: &[f64], fitted: &[f64], offset: f64) -> Judgement {
+    let (mut losses, mut gap) = (double::Double::default(), double::Double::default());
+    for i in 0..alpha.len() {
+        let v = fitted[i] + offset;
+        let best = problem.best_response(i, v);
+        let loss = problem.payoff(i, best, v);
+        losses = losses.add(loss);
+        gap = gap.add(shortfall(problem, i, alpha[i], best, v));
+    }
+    // Σ α is 0 up to rounding; what is left of it belongs to the gap, for the dual objective has no offset.
+    let rest = if problem.has_offset { double::sum(alpha.iter().copied()).value() * offset } else { 0.0 };
+    let primal = 0.5 * double::dot(alpha, fitted).value() + losses.value();
+    Judgement { offset, primal, gap: (gap.value() + rest.abs()).max(0.0) }
+}
+
+/// How much less than the best response an α pays: ≥ 0, and without cancellation when the two are close.
+#[inline(always)]
+fn shortfall(problem: &BoxProblem<'_>, i: usize, a: f64, best: f64, v: f64) -> f64 {
+    let residual = problem.target[i] - v;
+    let (epsilon, curvature) = (problem.epsilon[i], problem.curvature[i]);
+    // p(best) − p(a) along the straight piece of |·| that both share, or through 0.
+    let piece =
+        |from: f64, to: f64, sign: f64| (to - from) * (residual - epsilon * sign - 0.5 * curvature * (to + from));
+    if a == best {
+        0.0
+    } else if a * best < 0.0 {
+        piece(a, 0.0, a.signum()) + piece(0.0, best, best.signum())
+    } else {
+        let sign = if a == 0.0 { best.signum() } else { a.signum() };
+        piece(a, best, sign)
+    }
+    .max(0.0)
+}
+
+/// The middle of the offsets that minimise Σ ℓᵢ(fᵢ + b): where the sum of the best responses changes its sign.
+pub(super) fn best_offset(problem: &BoxProblem<'_>, fitted: &[f64]) -> f64 {
+    let movable = || (0..fitted.len()).filter(|i| problem.lower[*i] < problem.upper[*i]);
+    // Outside of this range all responses pull one way (or none pulls).
+    let least = movable().map(|i| problem.target[i] - fitted[i] - problem.epsilon[i]).fold(f64::INFINITY, f64::min);
+    let most = movable().map(|i| problem.target[i] - fitted[i] + problem.epsilon[i]).fold(f64::NEG_INFINITY, f64::max);
+    if !(least <= most) {
+        return 0.0;
+    }
+    let margin = 1e-9 * (most - least) + f64::MIN_POSITIVE;
+    let pull = |b: f64| -> f64 { movable().map(|i| problem.best_response(i, fitted[i] + b)).sum() };
+    // Rounding in the sum must not look like a pull.
+    let size: f64 = movable().map(|i| bound_size(problem, i)).fold(0.0, f64::max);
+    let nothing = 1e-13 * size;
+    let mut left = (least - margin, most + margin);
+    let mut right = left;
+    bisect(&mut left, |b| pull(b) > nothing);
+    bisect(&mut right, |b| pull(b) >= -nothing);
+    let total = |b: f64| -> f64 { movable().map(|i| problem.loss(i, fitted[i] + b)).sum() };
+    // A pull that never ends on one side leaves the edge where it is 0 first.
+    let (low, high) = (left.1, right.0);
+    let middle = if high > low && high < most + 0.5 * margin && low > least - 0.5 * margin {
+        0.5 * (low + high)
+    } else if high >= most + 0.5 * margin {
+        low
+    } else {
+        high
+    };
+    [left.0, left.1, right.0, right.1, middle]
+        .into_iter()
+        .map(|b| (total(b), b))
+        .fold((f64::INFINITY, middle), |best, next| {
+            if next.0 < best.0 || (next.0 <= best.0 * (1.0 + 1e-15) && next.1 == middle) { next } else { best }
+        })
+        .1
+}
+
+fn bound_size(problem: &BoxProblem<'_>, i: usize) -> f64 {
+    [problem.lower[i], problem.upper[i]].into_iter().filter(|x| x.is_finite()).fold(0.0, |m: f64, x| m.max(x.abs()))
+}
+
+/// Narrows (low, high) to neighbouring numbers, `is_left` holding at low and not at high.
+fn bisect(range: &mut (f64, f64), is_left: impl Fn(f64) -> bool) {
+    for _ in 0..200 {
+        let middle = 0.5 * (range.0 + range.1);
+        if !(middle > range.0 && middle < range.1) {
+            break;
+        }
+        if is_left(middle) {
+            range.0 = middle;
+        } else {
+            range.1 = middle;
+        }
+    }
+}
+
+/// Moves α into the box and, with an offset, to the sum 0: clip(α − shift) with the shift that does it.
+pub(crate) fn project(problem: &BoxProblem<'_>, alpha: &mut [f64]) {
+    let clip = |a: f64, i: usize| if a.is_nan() { 0.0 } else { a.clamp(problem.lower[i], problem.upper[i]) };
+    for i in 0..alpha.len() {
+        alpha[i] = clip(alpha[i], i);
+        if !alpha[i].is_finite() {
+            alpha[i] = 0.0;
+        }
+    }
+    if !problem.has_offset {
+        return;
+    }
+    let size = alpha.iter().fold(0.0, |m: f64, a| m.max(a.abs()));
+    let sum = double::sum(alpha.iter().copied()).value();
+    if sum.abs() > 1e-9 * size {
+        let at = |shift: f64| double::sum(alpha.iter().enumerate().map(|(i, a)| clip(a - shift, i))).value();
+        let mut range = (-2.0 * size, 2.0 * size);
+        bisect(&mut range, |shift| at(shift) > 0.0);
+        let shift = range.0;
+        alpha.iter_mut().enumerate().for_each(|(i, a)| *a = clip(*a - shift, i));
+    }
+    // What rounding left goes to rows with room for it, the ones farthest from their bounds first.
+    for _ in 0..3 {
+        let rest = double::sum(alpha.iter().copied()).value();
+        if rest == 0.0 {
+            return;
+        }
+        let room = |i: usize| if rest > 0.0 { alpha[i] - problem.lower[i] } else { problem.upper[i] - alpha[i] };
+        // Inside is better than at a bound: moving a row off its bound by a hair would cost a support vector.
+        let inside = |i: usize| alpha[i] != 0.0 && alpha[i] > problem.lower[i] && alpha[i] < problem.upper[i];
+        let Some(i) = (0..alpha.len()).max_by(|a, b| {
+            (inside(*a), room(*a)).partial_cmp(&(inside(*b), room(*b))).unwrap_or(std::cmp::Ordering::Equal)
+        }) else {
+            return;
+        };
+        alpha[i] = clip(alpha[i] - rest, i);
+    }
+}

@@ -1,0 +1,279 @@
+//! Every loss against references made by an interior-point solver without this library (tests/golden/losses-*.json), and
+//! laws that hold whatever the loss.
+
+use mercer::learn::{ClassWeights, ManyClasses};
+use mercer::prelude::*;
+use mercer::{kernel, loss};
+use serde_json::Value;
+
+fn load(name: &str) -> Value {
+    let path = format!("{}/tests/golden/losses-{name}.json", env!("CARGO_MANIFEST_DIR"));
+    serde_json::from_str(&std::fs::read_to_string(path).expect("golden file")).expect("JSON")
+}
+
+fn numbers(value: &Value) -> Vec<f64> {
+    value.as_array().expect("a list").iter().map(|x| x.as_f64().expect("a number")).collect()
+}
+
+fn matrix(value: &Value) -> Matrix {
+    let rows: Vec<Vec<f64>> = value.as_array().expect("rows").iter().map(numbers).collect();
+    Matrix::from_rows(&rows).expect("a matrix")
+}
+
+fn spec(case: &Value) -> String {
+    let number = |name: &str| case.get(name).and_then(Value::as_f64);
+    let name = case["loss"].as_str().expect("loss").replace('_', "-");
+    match (number("threshold"), number("epsilon")) {
+        (Some(threshold), _) => format!("{name}(threshold={threshold})"),
+        (_, Some(epsilon)) => format!("{name}(epsilon={epsilon})"),
+        _ => name,
+    }
+}
+
+/// Objectives within 1e-7 of the reference, never below by more, predictions to 1e-4.
+fn check_file(name: &str) -> usize {
+    let file = load(name);
+    let x = matrix(&file["X"]);
+    let y = numbers(&file["y"]);
+    let x_test = matrix(&file["X_test"]);
+    let kernel = kernel::parse(&format!("gaussian(lengthscale={})", file["kernel"]["lengthscale"])).expect("spec");
+    let cases = file["cases"].as_array().expect("cases");
+    for case in cases {
+        let number = |name: &str| case[name].as_f64().expect("a number");
+        let losses = loss::parse(&spec(case)).expect("a loss");
+        let mut learn = Learn::with_shared(losses, kernel.clone())
+            .exponent(number("exponent"))
+            .lambda(number("lambda"))
+            .scale(Scale::None)
+            .tolerance(1e-9);
+        if case["offset"] == false {
+            learn = learn.without_offset();
+        }
+        let label =
+            format!("{} offset {} exponent {} λ {}", spec(case), case["offset"], case["exponent"], case["lambda"]);
+        let learned = learn.fit(&x, &y).unwrap_or_else(|error| panic!("{label}: {error}"));
+        let summary = learned.summary();
+        let want = number("objective");
+        assert!((summary.objective - want).abs() <= 1e-7 * want, "{label}: {} not {want}", summary.objective);
+        assert!(summary.certificate.holds, "{label}: {:?}", summary.certificate);
+        let size = numbers(&case["fitted"]).iter().fold(0.0, |max: f64, v| max.max(v.abs()));
+        let predicted = learned.model.predict(&x_test).expect("predictions");
+        for (got, want) in predicted.as_slice().iter().zip(numbers(&case["predict"])) {
+            // Where ours is the lower objective, the reference's predictions are the less exact ones.
+            let allowed = if summary.objective < number("objective") * (1.0 - 1e-8) { 3e-4 } else { 1e-4 };
+            assert!((got - want).abs() <= allowed * size.max(1.0), "{label}: {got} not {want}");
+        }
+    }
+    cases.len()
+}
+
+#[test]
+fn regression_losses_agree_with_an_interior_point_solver() {
+    assert_eq!(check_file("regression"), 48);
+}
+
+#[test]
+fn classification_losses_agree_with_an_interior_point_solver() {
+    assert_eq!(check_file("classification"), 36);
+}
+
+fn curve(n: usize) -> (Matrix, Vec<f64>) {
+    let x = Matrix::from_fn(n, 2, |i, j| ((i * (7 + 4 * j)) % 31) as f64 / 15.0);
+    let y = (0..n).map(|i| (3.0 * x.get(i, 0)).sin() + x.get(i, 1) + 0.3 * ((i * 13 % 7) as f64 - 3.0)).collect();
+    (x, y)
+}
+
+fn labels(y: &[f64]) -> Vec<f64> {
+    y.iter().map(|v| if *v > 1.0 { 1.0 } else { -1.0 }).collect()
+}
+
+const EVERY: [&str; 9] = [
+    "squared",
+    "absolute",
+    "huber(threshold=0.3)",
+    "epsilon-insensitive(epsilon=0.2)",
+    "squared-epsilon-insensitive(epsilon=0.2)",
+    "pinball(quantile=0.8)",
+    "hinge",
+    "squared-hinge",
+    "logistic",
+];
+
+fn learn(spec: &str, lambda: f64) -> Learn {
+    Learn::new(loss::parse(spec).unwrap(), Gaussian::lengthscale(0.5)).lambda(lambda).tolerance(1e-9)
+}
+
+fn target<'a>(spec: &str, y: &'a [f64], labels: &'a [f64]) -> &'a [f64] {
+    if ["hinge", "squared-hinge", "logistic"].contains(&spec) { labels } else { y }
+}
+
+#[test]
+fn weight_two_is_the_row_twice_and_the_order_of_rows_does_not_matter() {
+    let (x, y) = curve(40);
+    let classes = labels(&y);
+    for spec in EVERY {
+        for exponent in [1.0, 1.6, 2.0, 3.0] {
+            let y = target(spec, &y, &classes);
+            let weights: Vec<f64> = (0..40).map(|i| if i % 3 == 0 { 2.0 } else { 1.0 }).collect();
+            let order: Vec<usize> = (0..40).rev().flat_map(|i| vec![i; if i % 3 == 0 { 2 } else { 1 }]).collect();
+            let twice = Matrix::from_fn(order.len(), 2, |i, j| x.get(order[i], j));
+            let y_twice: Vec<f64> = order.iter().map(|i| y[*i]).collect();
+            let learn = learn(spec, 2e-3).exponent(exponent);
+            let weighted =
+                learn.fit_weighted(&x, &Matrix::column_vector(y.to_vec()), Some(&weights)).expect("weighted");
+            let repeated = learn.fit(&twice, &y_twice).expect("repeated");
+            let (a, b) = (weighted.summary(), repeated.summary());
+            assert!(a.certificate.holds && b.certificate.holds, "{spec} {exponent} {a:?} {b:?}");
+            assert!((a.objective - b.objective).abs() < 1e-8 * a.objective, "{spec} {exponent}");
+        }
+    }
+}
+
+#[test]
+fn the_squared_loss_is_the_one_of_the_spectrum() {
+    let (x, y) = curve(50);
+    for exponent in [1.0, 1.3, 2.0, 4.0] {
+        let learned = learn("squared", 1e-2).exponent(exponent).fit(&x, &y).unwrap();
+        let fitted = Fit::new(Gaussian::lengthscale(0.5)).exponent(exponent).lambda(1e-2).fit(&x, &y).unwrap();
+        let (a, b) = (learned.summary(), fitted.summary());
+        assert!((a.objective - b.objective).abs() < 1e-8 * b.objective, "{exponent}: {} {}", a.objective, b.objective);
+    }
+}
+
+#[test]
+fn a_penalty_that_is_large_enough_leaves_a_constant_at_exponent_one() {
+    let (x, y) = curve(30);
+    let classes = labels(&y);
+    for spec in EVERY {
+        let y = target(spec, &y, &classes);
+        let learned = learn(spec, 100.0).exponent(1.0).fit(&x, y).unwrap();
+        assert!(learned.summary().is_zero && learned.summary().certificate.holds, "{spec}: {:?}", learned.summary());
+    }
+}
+
+#[test]
+fn exponents_below_one_are_refused_with_the_reason() {
+    let (x, y) = curve(10);
+    let error = learn("absolute", 0.1).exponent(0.5).fit(&x, &y).unwrap_err().to_string();
+    assert!(error.contains("at least 1") && error.contains("local minima"), "{error}");
+}
+
+#[test]
+fn quantiles_can_be_kept_from_crossing() {
+    let (x, y) = curve(60);
+    let learn = learn("pinball(quantile=[0.1,0.45,0.5,0.55,0.9])", 1e-4).tolerance(1e-6).non_crossing();
+    let learned = learn.fit(&x, &y).unwrap();
+    let values = learned.model.predict(&x).unwrap();
+    assert_eq!(values.cols(), 5);
+    for i in 0..60 {
+        assert!((1..5).all(|t| values.get(i, t) >= values.get(i, t - 1)));
+    }
+    // The share of rows below a quantile is the quantile, up to the rows on the curve itself.
+    let below = (0..60).filter(|i| y[*i] < learned.fitted[4][*i] - 1e-6).count() as f64;
+    let at_most = (0..60).filter(|i| y[*i] <= learned.fitted[4][*i] + 1e-6).count() as f64;
+    assert!(below <= 54.0 && at_most >= 54.0, "{below} {at_most}");
+}
+
+#[test]
+fn several_classes_by_one_versus_rest_and_at_once() {
+    let n = 90;
+    let x = Matrix::from_fn(n, 2, |i, j| (i % 3) as f64 * [1.0, -0.7][j] + ((i * (5 + j * 6)) % 17) as f64 / 12.0);
+    let y: Vec<f64> = (0..n).map(|i| [3.0, 5.0, 9.0][i % 3]).collect();
+    for (spec, many) in [
+        ("hinge", ManyClasses::OneVersusRest),
+        ("logistic", ManyClasses::OneVersusRest),
+        ("logistic", ManyClasses::Multinomial),
+    ] {
+        let learned = learn(spec, 1e-3).many_classes(many).with_probabilities().fit(&x, &y).unwrap();
+        assert!(learned.model.summaries().iter().all(|summary| summary.certificate.holds), "{spec} {many:?}");
+        let right =
+            learned.model.classes_of(&x).unwrap().iter().enumerate().filter(|(i, c)| **c == Some(i % 3)).count();
+        assert!(right > 80, "{spec} {many:?}: {right}");
+        let bytes = mercer::format::to_bytes(&learned.model).unwrap();
+        let again = mercer::format::from_bytes(&bytes).unwrap();
+        assert_eq!(again.meaning(), learned.model.meaning());
+        assert_eq!(again.predict(&x).unwrap(), learned.model.predict(&x).unwrap());
+    }
+}
+
+#[test]
+fn class_weights_are_row_weights() {
+    let (x, y) = curve(40);
+    let y = labels(&y);
+    let weights: Vec<f64> = y.iter().map(|y| if *y > 0.0 { 3.0 } else { 1.0 }).collect();
+    let by_class =
+        learn("logistic", 1e-2).class_weights(ClassWeights::Named(vec![("1".into(), 3.0)])).fit(&x, &y).unwrap();
+    let by_row = learn("logistic", 1e-2).fit_weighted(&x, &Matrix::column_vector(y.clone()), Some(&weights)).unwrap();
+    assert!((by_class.summary().objective - by_row.summary().objective).abs() < 1e-12);
+    assert!(learn("hinge", 1e-2).class_weights(ClassWeights::Balanced).fit(&x, &y).is_ok());
+    let wrong = learn("hinge", 1e-2).class_weights(ClassWeights::Named(vec![("2".into(), 3.0)])).fit(&x, &y);
+    assert!(wrong.unwrap_err().to_string().contains("those of a class (-1, 1)"));
+}
+
+#[test]
+fn lambda_is_chosen_by_folds_and_by_approximate_leave_one_out() {
+    let (x, y) = curve(80);
+    let classes = labels(&y);
+    for spec in EVERY {
+        let y = target(spec, &y, &classes);
+        for criterion in ["kfold:5", "loo"] {
+            let learned = Learn::new(loss::parse(spec).unwrap(), Gaussian::lengthscale(0.5))
+                .criterion(mercer::criterion::Criterion::parse(criterion).unwrap())
+                .fit(&x, y)
+                .unwrap_or_else(|error| panic!("{spec} {criterion}: {error}"));
+            let summary = learned.summary();
+            let held_out = summary.held_out.as_ref().expect("a held-out measure");
+            assert!(summary.certificate.holds && summary.lambda_was_chosen, "{spec}");
+            assert!(held_out.value.is_finite() && held_out.value >= 0.0);
+            assert_eq!(learned.held_out[0].len(), 80);
+        }
+    }
+}
+
+/// The approximation against refits: for the squared loss they are equal, for the others close on the whole.
+#[test]
+fn approximate_leave_one_out_is_near_refits() {
+    let (x, y) = curve(40);
+    let classes = labels(&y);
+    for spec in EVERY {
+        let y = target(spec, &y, &classes);
+        // Two λ, so that there is something to choose; the refits are made at the chosen one.
+        let learned = Learn::new(loss::parse(spec).unwrap(), Gaussian::lengthscale(0.5))
+            .lambdas(&[2e-2, 1e6])
+            .on_grid()
+            .criterion(mercer::criterion::Criterion::LeaveOneOut)
+            .measure(mercer::learn::Measure::Loss)
+            .fit(&x, y)
+            .unwrap();
+        let lambda = learned.summary().lambda;
+        assert_eq!(lambda, 2e-2, "{spec}");
+        let (mut off, mut moved, mut estimated, mut true_loss, mut train_loss) = (0.0, 0.0, 0.0, 0.0, 0.0);
+        let own = loss::parse(spec).unwrap().remove(0);
+        for row in 0..40 {
+            let kept: Vec<usize> = (0..40).filter(|i| *i != row).collect();
+            let part = Matrix::from_fn(39, 2, |i, j| x.get(kept[i], j));
+            let y_part: Vec<f64> = kept.iter().map(|i| y[*i]).collect();
+            // The ridge stays: λ W is what the approximation holds still.
+            let refit = learn(spec, lambda * 40.0 / 39.0).fit(&part, &y_part).unwrap();
+            let value = refit.model.predict(&Matrix::from_fn(1, 2, |_, j| x.get(row, j))).unwrap().get(0, 0);
+            off += (value - learned.held_out[0][row]).abs() / 40.0;
+            moved += (value - learned.fitted[0][row]).abs() / 40.0;
+            estimated += own.value(y[row], learned.held_out[0][row]) / 40.0;
+            true_loss += own.value(y[row], value) / 40.0;
+            train_loss += own.value(y[row], learned.fitted[0][row]) / 40.0;
+        }
+        // Support vectors that enter or leave with a row are beyond a first-order estimate: single rows may be off, but the
+        // mean loss, by which λ is chosen, is nearer to the truth than the training loss is.
+        let missed = (estimated - true_loss).abs() / (true_loss - train_loss).abs();
+        assert!(missed < 0.7, "{spec}: {estimated} for {true_loss}, {train_loss} on the training rows");
+        let is_even = ["huber(threshold=0.3)", "squared-epsilon-insensitive(epsilon=0.2)", "logistic"].contains(&spec);
+        let allowed = if spec == "squared" {
+            1e-4
+        } else if is_even {
+            0.35
+        } else {
+            0.9
+        };
+        assert!(off <= allowed * moved, "{spec}: off by {off}, moved by {moved}");
+    }
+}
