@@ -17,6 +17,7 @@ use crate::model::{Model, Summary};
 use crate::plan::{self, Plan, Shape};
 use crate::select::{Surface, suits_band};
 use crate::solver::Solution;
+use crate::solver::constrained::Constraint;
 use crate::spectrum::Spectrum;
 
 /// Told the name of each stage of a long fit; answers whether to go on.
@@ -55,6 +56,7 @@ pub struct Fit {
     diagnostics: bool,
     keep_spectrum: bool,
     metric: Option<Rule>,
+    constraint: Option<Constraint>,
     memory: Option<u64>,
     observer: Option<Observer>,
 }
@@ -138,6 +140,7 @@ impl Fit {
             diagnostics: true,
             keep_spectrum: false,
             metric: None,
+            constraint: None,
             memory: None,
             observer: None,
         }
@@ -242,6 +245,11 @@ impl Fit {
         Fit { metric: Some(rule), ..self }
     }
 
+    /// The ridge solution that keeps a constraint, in the place of a λ: Ivanov's and Morozov's forms.
+    pub fn subject_to(self, constraint: Constraint) -> Self {
+        Fit { constraint: Some(constraint), keep_spectrum: true, ..self }
+    }
+
     /// Decomposes fully, so that [`Fitted::spectrum`] and [`Fitted::path`] are there, also where something quicker would do.
     pub fn keep_spectrum(self) -> Self {
         Fit { keep_spectrum: true, ..self }
@@ -301,6 +309,13 @@ impl Fit {
         }
         if self.metric.is_some() && self.kernels.len() > 1 {
             return Err(Error::argument("the kernel whose metric is learned", "a single one", self.kernels.len()));
+        }
+        if let Some(constraint) = &self.constraint {
+            constraint.check()?;
+            if self.lambdas.is_some() || self.exponents != [2.0] || self.kernels.len() > 1 {
+                let must = "the only thing that decides λ: without a λ, with exponent 2 and a single kernel";
+                return Err(Error::argument("the constraint", must, constraint.describe()));
+            }
         }
         if self.criterion.needs_unlabelled() && self.unlabelled.is_none() {
             let got = format!("the criterion {} without any", self.criterion.spec());

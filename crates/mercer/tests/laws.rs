@@ -360,3 +360,25 @@ fn lengthscales_between_those_of_a_range_are_tried() {
     assert_eq!(chosen.score, best(&refined));
     assert_eq!(refined.model.kernel().spec(), chosen.kernel.spec());
 }
+
+/// Ivanov's and Morozov's forms are points of the ridge path: their bounds are met with equality, and a ridge with the λ that
+/// they found is the same function.
+#[test]
+fn constrained_forms_are_points_of_the_path() {
+    use mercer::solver::constrained::Constraint;
+    let x = Matrix::from_fn(60, 2, |i, j| ((i * (3 + 4 * j)) % 19) as f64 / 9.0);
+    let y: Vec<f64> = (0..60).map(|i| (2.0 * x.get(i, 0)).sin() * x.get(i, 1) + 0.1 * ((i * 7 % 11) as f64)).collect();
+    let fit = || Fit::new(Gaussian::lengthscale(0.7));
+    let bounded = fit().subject_to(Constraint::NormAtMost(1.5)).fit(&x, &y).unwrap();
+    assert!((bounded.summary().norm - 1.5).abs() < 1e-9, "{}", bounded.summary().norm);
+    let close = fit().subject_to(Constraint::TrainErrorAtMost(0.3)).fit(&x, &y).unwrap();
+    assert!((close.summary().train_rmse - 0.3).abs() < 1e-9, "{}", close.summary().train_rmse);
+    for found in [&bounded, &close] {
+        let ridge = fit().lambda(found.summary().lambda).fit(&x, &y).unwrap();
+        let (a, b) = (ridge.model.predict(&x).unwrap(), found.model.predict(&x).unwrap());
+        assert!(a.as_slice().iter().zip(b.as_slice()).all(|(a, b)| (a - b).abs() < 1e-9));
+    }
+    let error = fit().subject_to(Constraint::NormAtMost(-1.0)).fit(&x, &y).unwrap_err().to_string();
+    assert!(error.contains("above 0"), "{error}");
+    assert!(fit().lambda(1.0).subject_to(Constraint::NormAtMost(1.0)).fit(&x, &y).is_err());
+}

@@ -78,7 +78,7 @@ impl Fit {
     ) -> Result<(SharedKernel, Found)> {
         let trials = Trials::new(self, kernels, design, method, stage)?;
         let (mut tried, candidate) = trials.run()?;
-        if self.fixed().is_some() {
+        if self.fixed().is_some() || self.constraint.is_some() {
             tried.clear();
         }
         let kernel = candidate.kernel.clone();
@@ -113,6 +113,12 @@ impl Fit {
             let members: Vec<&Target> = group.iter().map(|t| &targets[*t]).collect();
             if let Some((exponent, lambda)) = self.fixed() {
                 choices.push(Choice { exponent, lambda, score: nothing_known });
+                continue;
+            }
+            if let Some(constraint) = &self.constraint {
+                let path = spectrum.path(&members);
+                let lambda = constraint.ridge(&path, spectrum.largest(), spectrum.weight_sum())?;
+                choices.push(Choice { exponent: 2.0, lambda, score: nothing_known });
                 continue;
             }
             let range = search.range(&spectrum.path(&members), spectrum.largest(), spectrum.weight_sum());
@@ -185,7 +191,10 @@ impl Fit {
                 rows: design.rows(),
                 lambda,
                 lambda_was_chosen: self.lambdas.as_ref().is_none_or(|lambdas| lambdas.len() > 1),
-                chosen_by: self.fixed().is_none().then(|| self.criterion.spec()),
+                chosen_by: match &self.constraint {
+                    Some(constraint) => Some(constraint.describe()),
+                    None => self.fixed().is_none().then(|| self.criterion.spec()),
+                },
                 exponent,
                 effective_ridge: solution.effective_ridge(),
                 stationary_ridges: solution.minimum.stationary.iter().map(|point| point.ridge()).collect(),
