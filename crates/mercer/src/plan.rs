@@ -110,8 +110,8 @@ pub(crate) fn convex(rows: usize, features: usize, needs_gram: bool, method: Met
     let n = rows as u64;
     let square = n.saturating_mul(n).saturating_mul(8);
     let thin = n.saturating_mul(features as u64 + 64).saturating_mul(8);
-    // Beside the matrix: that of a fold on each of two threads, or a factor of it.
-    let copies: u64 = if method == Method::Multinomial { 3 } else { 2 };
+    // Beside the matrix: those of the folds, where a solver needs them as matrices of their own.
+    let copies: u64 = if method == Method::Dual { 1 } else { 6 };
     let bytes = square.saturating_mul(copies).saturating_add(thin);
     if bytes <= limit {
         return Ok(Plan { method, bytes });

@@ -277,3 +277,21 @@ fn approximate_leave_one_out_is_near_refits() {
         assert!(off <= allowed * moved, "{spec}: off by {off}, moved by {moved}");
     }
 }
+
+/// From a thousand rows on Newton's steps are solved by conjugate gradients: the gap is what it should be there too.
+#[test]
+fn large_logistic_problems_reach_their_gap() {
+    let n = 1300;
+    let x = Matrix::from_fn(n, 3, |i, j| ((i * (37 + 24 * j)) % 211) as f64 / 70.0);
+    let y: Vec<f64> = (0..n)
+        .map(|i| if (2.0 * x.get(i, 0)).sin() + x.get(i, 1) - 1.5 + 0.2 * ((i * 29 % 17) as f64 - 8.0) > 0.0 { 1.0 } else { -1.0 })
+        .collect();
+    for (lambda, offset) in [(1e-3, true), (1e-6, true), (1e-6, false)] {
+        let mut learn = Learn::new(loss::parse("logistic").unwrap(), Gaussian::lengthscale(0.8)).lambda(lambda).tolerance(1e-8);
+        if !offset {
+            learn = learn.without_offset();
+        }
+        let learned = learn.fit(&x, &y).unwrap();
+        assert!(learned.summary().certificate.holds, "{lambda}: {:?}", learned.summary().certificate);
+    }
+}

@@ -6,6 +6,7 @@
 //! αᵢ(kᵢᵢ − kᵢₐᵀG⁻¹kₐᵢ); a row without coefficient loses nothing. For the squared loss this is exact; for others it is the
 //! approximate leave-one-out of smooth losses and the span estimate of support vectors. μ is held where it is.
 
+use super::select::HeldOutValues;
 use super::solve::{Penalty, Rows, Solved};
 use super::targets::Group;
 use crate::error::{Error, Result};
@@ -21,13 +22,13 @@ pub(super) fn values(
     exponent: f64,
     lambdas: &[f64],
     tolerance: f64,
-) -> Result<Vec<Vec<Matrix>>> {
+) -> Result<HeldOutValues> {
     let Some(gram) = rows.gram else {
         return Err(Error::argument("the criterion", "kfold: loo needs the whole kernel matrix in memory", "loo"));
     };
     let mut order: Vec<usize> = (0..lambdas.len()).collect();
     order.sort_by(|a, b| lambdas[*b].total_cmp(&lambdas[*a]));
-    let mut out = vec![Vec::new(); lambdas.len()];
+    let mut out: HeldOutValues = vec![None; lambdas.len()];
     let mut last: Option<Solved> = None;
     for l in order {
         // The active rows must be told apart from the others: closer than selection by folds needs.
@@ -38,7 +39,7 @@ pub(super) fn values(
             let found = of_model(rows, gram, losses[t], &group.outputs[t].y, &model.point)?;
             values.col_mut(t).copy_from_slice(&found);
         }
-        out[l] = vec![values];
+        out[l] = Some(vec![values]);
         last = Some(solved);
     }
     Ok(out)

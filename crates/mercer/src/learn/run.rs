@@ -2,7 +2,7 @@
 
 use super::measure::Measure;
 use super::select::{Curve, Selection, held_out};
-use super::solve::{Penalty, Rows, Solved};
+use super::solve::{Penalty, Rows, Solved, preconditioner};
 use super::targets::{Group, Kind, Targets};
 use super::{Learn, LearnTrial, Learned, calibrate};
 use crate::certificate::Certificate;
@@ -23,6 +23,7 @@ use crate::space;
 struct Candidate {
     kernel: SharedKernel,
     gram: Option<Matrix>,
+    factor: Option<Matrix>,
     chosen: Vec<Curve>,
     score: f64,
 }
@@ -101,13 +102,14 @@ impl Learn {
         if gram.as_ref().is_some_and(|gram| !gram.max_abs().is_finite()) {
             return Err(Error::NotAKernel("the kernel matrix has entries that are not finite".into()));
         }
+        let factor = preconditioner(&**kernel, points, &*self.losses[0][0]);
         if let Some((exponent, lambda)) = self.fixed() {
             let curve = Curve::fixed(exponent, lambda);
             let chosen = vec![curve; targets.groups.len()];
-            return Ok(Candidate { kernel: kernel.clone(), gram, chosen, score: 0.0 });
+            return Ok(Candidate { kernel: kernel.clone(), gram, factor, chosen, score: 0.0 });
         }
         let go_on = || self.go_on("choosing");
-        let rows = self.rows(kernel, targets, gram.as_ref(), memory, &go_on);
+        let rows = Rows { factor: factor.as_ref(), ..self.rows(kernel, targets, gram.as_ref(), memory, &go_on) };
         let (mut chosen, mut score) = (Vec::new(), 0.0);
         for group in &targets.groups {
             self.stage("choosing")?;
@@ -133,7 +135,7 @@ impl Learn {
             score += curves[best].score() / if unit > 0.0 { unit } else { 1.0 };
             chosen.extend(curves.into_iter().nth(best));
         }
-        Ok(Candidate { kernel: kernel.clone(), gram, chosen, score })
+        Ok(Candidate { kernel: kernel.clone(), gram, factor, chosen, score })
     }
 
     fn rows<'a>(
@@ -148,6 +150,8 @@ impl Learn {
             kernel: &**kernel,
             points: &targets.design.points,
             gram,
+            of_gram: None,
+            factor: None,
             weights: targets.weights.as_deref(),
             has_offset: self.offset,
             memory: memory / 2,
@@ -166,6 +170,7 @@ impl Learn {
     ) -> Result<Learned> {
         let go_on = || self.go_on("solving");
         let rows = self.rows(&best.kernel, &targets, best.gram.as_ref(), memory, &go_on);
+        let rows = Rows { factor: best.factor.as_ref(), ..rows };
         let mut summaries = Vec::new();
         let mut columns: Vec<Vec<f64>> = Vec::new();
         let (mut fitted, mut held, mut calibration) = (Vec::new(), Vec::new(), Vec::new());
@@ -214,8 +219,9 @@ impl Learn {
                 let n = rows.points.rows();
                 let rule = FoldRule { folds: 5.min(n), repeats: 1, in_order: false };
                 let folds = Folds::draw(&rule, n, None, self.seed)?;
-                let mut found = held_out(rows, group, losses, curve.exponent, &[curve.lambda()], &folds)?;
-                let values = found.swap_remove(0).swap_remove(0);
+                let lambdas = [curve.lambda()];
+                let mut found = held_out(rows, group, losses, curve.exponent, &lambdas, &folds, Measure::Loss)?;
+                let values = found.swap_remove(0).map(|mut repeats| repeats.swap_remove(0)).unwrap_or_default();
                 (0..values.cols()).map(|t| values.col(t).to_vec()).collect()
             }
         };

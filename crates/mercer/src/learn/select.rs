@@ -10,7 +10,7 @@ use crate::criterion::{Criterion, Folds};
 use crate::error::{Error, Result};
 use crate::kernel::Points;
 use crate::linalg::Matrix;
-use crate::loss::Loss;
+use crate::loss::{Loss, Shape};
 use crate::space;
 
 /// The relative duality gap that selection asks for.
@@ -120,10 +120,11 @@ impl Selection<'_> {
         lambdas: &[f64],
     ) -> Result<()> {
         let values = match self.folds {
-            Some(folds) => held_out(rows, group, losses, curve.exponent, lambdas, folds)?,
+            Some(folds) => held_out(rows, group, losses, curve.exponent, lambdas, folds, self.measure)?,
             None => approximate::values(rows, group, losses, curve.exponent, lambdas, TOLERANCE)?,
         };
         for (lambda, repeats) in lambdas.iter().zip(values) {
+            let Some(repeats) = repeats else { continue };
             let place = curve.lambdas.partition_point(|known| known < lambda);
             let measured: Vec<(f64, f64)> =
                 repeats.iter().map(|values| self.measure.of_rows(group, losses, values, rows.weights)).collect();
@@ -150,7 +151,11 @@ impl Selection<'_> {
     }
 }
 
-/// For every λ the held-out values, one matrix (rows × models) per repeat of the folds.
+/// Held-out values along λ, one matrix (rows × models) per repeat of the folds; `None` from where it was not worth going on.
+pub(super) type HeldOutValues = Vec<Option<Vec<Matrix>>>;
+
+/// All folds at every λ, from the largest down: small λ are dear, and once held-out rows have said three times that a λ is too
+/// small by a tenth of the best measure, no smaller one is tried.
 pub(super) fn held_out(
     rows: &Rows<'_>,
     group: &Group,
@@ -158,60 +163,93 @@ pub(super) fn held_out(
     exponent: f64,
     lambdas: &[f64],
     folds: &Folds,
-) -> Result<Vec<Vec<Matrix>>> {
+    measure: Measure,
+) -> Result<HeldOutValues> {
     let n = rows.points.rows();
     let per_repeat = folds.groups.len() / folds.repeats.max(1);
-    let found: Vec<Vec<Matrix>> = folds
-        .groups
-        .par_iter()
-        .map(|held| one_fold(rows, group, losses, exponent, lambdas, held))
-        .collect::<Result<_>>()?;
-    let mut out = vec![vec![Matrix::from_fn(n, losses.len(), |_, _| f64::NAN); folds.repeats]; lambdas.len()];
-    for (index, (held, values)) in folds.groups.iter().zip(&found).enumerate() {
-        for (l, values) in values.iter().enumerate() {
+    let mut parts: Vec<Part> = folds.groups.iter().map(|held| Part::new(rows, group, held)).collect();
+    let mut order: Vec<usize> = (0..lambdas.len()).collect();
+    order.sort_by(|a, b| lambdas[*b].total_cmp(&lambdas[*a]));
+    let mut out: HeldOutValues = vec![None; lambdas.len()];
+    let (mut best, mut worse) = (f64::INFINITY, 0);
+    for l in order {
+        let penalty = Penalty { exponent, lambda: lambdas[l], tolerance: TOLERANCE };
+        let found: Vec<Matrix> =
+            parts.par_iter_mut().map(|part| part.advance(rows, losses, penalty)).collect::<Result<_>>()?;
+        let mut repeats = vec![Matrix::from_fn(n, losses.len(), |_, _| f64::NAN); folds.repeats.max(1)];
+        for (index, (held, values)) in folds.groups.iter().zip(&found).enumerate() {
             for (place, row) in held.iter().enumerate() {
-                for t in 0..losses.len() {
-                    out[l][index / per_repeat].set(*row, t, values.get(place, t));
-                }
+                (0..losses.len()).for_each(|t| repeats[index / per_repeat].set(*row, t, values.get(place, t)));
             }
+        }
+        let (score, _) = measure.of_rows(group, losses, &repeats[0], rows.weights);
+        out[l] = Some(repeats);
+        best = best.min(score);
+        worse = if score > 1.1 * best { worse + 1 } else { 0 };
+        if worse >= 3 {
+            break;
         }
     }
     Ok(out)
 }
 
-/// Fits all rows but `held` at every λ, from the largest down, each from the one before.
-fn one_fold(
-    rows: &Rows<'_>,
-    group: &Group,
-    losses: &[&dyn Loss],
-    exponent: f64,
-    lambdas: &[f64],
-    held: &[usize],
-) -> Result<Vec<Matrix>> {
-    let n = rows.points.rows();
-    let mut is_held = vec![false; n];
-    held.iter().for_each(|row| is_held[*row] = true);
-    let kept: Vec<usize> = (0..n).filter(|row| !is_held[*row]).collect();
-    let part = part_of(group, &kept);
-    let weights: Option<Vec<f64>> = rows.weights.map(|w| kept.iter().map(|row| w[*row]).collect());
-    let points = rows.points.subset(&kept);
-    let gram = rows.gram.map(|gram| Matrix::from_fn(kept.len(), kept.len(), |i, j| gram.get(kept[i], kept[j])));
-    let inner = Rows { points: &points, gram: gram.as_ref(), weights: weights.as_deref(), ..*rows };
-    let mut order: Vec<usize> = (0..lambdas.len()).collect();
-    order.sort_by(|a, b| lambdas[*b].total_cmp(&lambdas[*a]));
-    let mut out = vec![Matrix::default(); lambdas.len()];
-    let mut last: Option<Solved> = None;
-    for l in order {
-        let penalty = Penalty { exponent, lambda: lambdas[l], tolerance: TOLERANCE };
-        let solved =
-            if lacks_a_class(&part) { None } else { Some(inner.solve(&part, losses, penalty, last.as_ref())?) };
-        out[l] = match &solved {
-            Some(solved) => values_at(rows, &kept, held, &points, solved),
-            None => constant_values(&part, held.len()),
+/// All rows but one fold, with the last solution on them.
+struct Part {
+    kept: Vec<usize>,
+    held: Vec<usize>,
+    group: Group,
+    weights: Option<Vec<f64>>,
+    points: Points,
+    /// K of the kept rows, where a solver needs it as a matrix of its own.
+    gram: Option<Matrix>,
+    factor: Option<Matrix>,
+    last: Option<Solved>,
+}
+
+impl Part {
+    fn new(rows: &Rows<'_>, group: &Group, held: &[usize]) -> Self {
+        let n = rows.points.rows();
+        let mut is_held = vec![false; n];
+        held.iter().for_each(|row| is_held[*row] = true);
+        let kept: Vec<usize> = (0..n).filter(|row| !is_held[*row]).collect();
+        let needs_matrix = !matches!(group.outputs[0].losses[0].shape(), Shape::Tube(_));
+        let gram = match rows.gram {
+            Some(gram) if needs_matrix => {
+                Some(Matrix::from_fn(kept.len(), kept.len(), |i, j| gram.get(kept[i], kept[j])))
+            }
+            _ => None,
         };
-        last = solved.or(last);
+        let factor = rows.factor.map(|f| Matrix::from_fn(kept.len(), f.cols(), |i, j| f.get(kept[i], j)));
+        Part {
+            group: part_of(group, &kept),
+            weights: rows.weights.map(|w| kept.iter().map(|row| w[*row]).collect()),
+            points: rows.points.subset(&kept),
+            gram,
+            factor,
+            last: None,
+            held: held.to_vec(),
+            kept,
+        }
     }
-    Ok(out)
+
+    /// Solves at the next λ, from the last solution, and gives the values of the held-out rows.
+    fn advance(&mut self, rows: &Rows<'_>, losses: &[&dyn Loss], penalty: Penalty) -> Result<Matrix> {
+        if lacks_a_class(&self.group) {
+            return Ok(constant_values(&self.group, self.held.len()));
+        }
+        let inner = Rows {
+            points: &self.points,
+            gram: self.gram.as_ref().or(rows.gram),
+            of_gram: if self.gram.is_some() { None } else { rows.gram.map(|_| &self.kept[..]) },
+            factor: self.factor.as_ref(),
+            weights: self.weights.as_deref(),
+            ..*rows
+        };
+        let solved = inner.solve(&self.group, losses, penalty, self.last.as_ref())?;
+        let values = values_at(rows, &self.kept, &self.held, &self.points, &solved);
+        self.last = Some(solved);
+        Ok(values)
+    }
 }
 
 /// Values of the models at held-out rows.

@@ -11,7 +11,7 @@ use crate::solver::convex::multinomial::{Multinomial, MultinomialPoint};
 use crate::solver::convex::newton::Newton;
 use crate::solver::convex::tube::Dual;
 use crate::solver::convex::{Problem, RidgePoint};
-use crate::solver::dual::{GramRows, KernelPoints};
+use crate::solver::dual::{GramRows, GramSubset, KernelPoints, KernelRows};
 use crate::space;
 
 /// Rows of a table and where their kernel values come from.
@@ -20,6 +20,10 @@ pub(super) struct Rows<'a> {
     pub points: &'a Points,
     /// K, both triangles; without it kernel values are computed when they are needed.
     pub gram: Option<&'a Matrix>,
+    /// Which of its rows the points are, if K has more.
+    pub of_gram: Option<&'a [usize]>,
+    /// F with K ≈ FFᵀ, a row per point: preconditions Newton's steps.
+    pub factor: Option<&'a Matrix>,
     pub weights: Option<&'a [f64]>,
     pub has_offset: bool,
     pub memory: u64,
@@ -50,9 +54,15 @@ impl Solved {
 }
 
 /// Rows from which Newton's steps are solved by conjugate gradients.
-const CONJUGATE_FROM: usize = 3000;
-/// Columns of the factor that preconditions them.
-const PRECONDITIONER: usize = 400;
+const CONJUGATE_FROM: usize = 1000;
+/// Most columns of the factor that preconditions them.
+const PRECONDITIONER: usize = 500;
+
+/// The factor that preconditions Newton's steps, where there are enough rows for it.
+pub(super) fn preconditioner(kernel: &dyn Kernel, points: &Points, loss: &dyn Loss) -> Option<Matrix> {
+    let suits = !matches!(loss.shape(), Shape::Tube(_)) && !kernel.is_precomputed() && points.rows() >= CONJUGATE_FROM;
+    suits.then(|| low_rank::factor(kernel, points, 1e-7, PRECONDITIONER, 1).matrix)
+}
 
 impl Rows<'_> {
     /// Solves for all models of a group, from a neighbouring solution if there is one.
@@ -83,14 +93,23 @@ impl Rows<'_> {
         let problem = Problem { loss, y, weights: self.weights, has_offset: self.has_offset };
         let Penalty { exponent, lambda, tolerance } = penalty;
         match (loss.shape(), self.gram) {
-            (Shape::Tube(_), Some(gram)) => {
-                let rows = GramRows(gram);
-                let solver = Dual { problem, rows: &rows, memory: self.memory, go_on: self.go_on };
-                exponent::minimise(&problem, &solver, exponent, lambda, tolerance, start)
-            }
-            (Shape::Tube(_), None) => {
-                let rows = KernelPoints::new(self.kernel, self.points);
-                let solver = Dual { problem, rows: &rows, memory: self.memory, go_on: self.go_on };
+            (Shape::Tube(_), gram) => {
+                let (all, some, points);
+                let rows: &dyn KernelRows = match (gram, self.of_gram) {
+                    (Some(gram), None) => {
+                        all = GramRows(gram);
+                        &all
+                    }
+                    (Some(gram), Some(rows)) => {
+                        some = GramSubset { gram, rows };
+                        &some
+                    }
+                    (None, _) => {
+                        points = KernelPoints::new(self.kernel, self.points);
+                        &points
+                    }
+                };
+                let solver = Dual { problem, rows, memory: self.memory, go_on: self.go_on };
                 exponent::minimise(&problem, &solver, exponent, lambda, tolerance, start)
             }
             (Shape::Quadratic | Shape::Smooth(_), gram) => {
@@ -102,10 +121,7 @@ impl Rows<'_> {
                         &computed
                     }
                 };
-                let is_large = y.len() >= CONJUGATE_FROM && !self.kernel.is_precomputed();
-                let factor = is_large.then(|| low_rank::factor(self.kernel, self.points, 1e-6, PRECONDITIONER, 1));
-                let factor = factor.as_ref().map(|factor| &factor.matrix);
-                let solver = Newton { problem, gram, factor, go_on: self.go_on };
+                let solver = Newton { problem, gram, factor: self.factor, go_on: self.go_on };
                 exponent::minimise(&problem, &solver, exponent, lambda, tolerance, start)
             }
         }

@@ -117,10 +117,18 @@ impl Newton<'_> {
                 solved
             }
             Some(factor) => {
-                match self.conjugate_gradients(factor, &root, &rhs, (0.1 * relative_gap.sqrt()).clamp(1e-12, 1e-2))? {
-                    Some(solved) => solved,
-                    None => return Ok(None),
+                let Some(solver) = Preconditioned::new(self, factor, &root) else { return Ok(None) };
+                let mut solved = Matrix::zeros(n, rhs.cols());
+                // From where α is: what is left to solve for is as small as the step.
+                let mut guess: Vec<f64> = point.alpha.iter().zip(&root).map(|(a, s)| a / s).collect();
+                if problem.has_offset {
+                    let ones = solver.solve(rhs.col(1), vec![0.0; n], 1e-10)?;
+                    guess.iter_mut().zip(&ones).for_each(|(g, o)| *g += point.offset * o);
+                    solved.col_mut(1).copy_from_slice(&ones);
                 }
+                let tolerance = (0.1 * relative_gap.sqrt()).clamp(1e-6, 1e-2);
+                solved.col_mut(0).copy_from_slice(&solver.solve(rhs.col(0), guess, tolerance)?);
+                solved
             }
         };
         let sum = |t: usize| solved.col(t).iter().zip(&root).map(|(x, s)| x * s).sum::<f64>();
@@ -160,64 +168,69 @@ impl Newton<'_> {
         }
         None
     }
+}
 
-    /// (I + SKS)x = b for every column of b, preconditioned by (I + SFFᵀS)⁻¹.
-    fn conjugate_gradients(
-        &self,
-        factor: &Matrix,
-        root: &[f64],
-        rhs: &Matrix,
-        tolerance: f64,
-    ) -> Result<Option<Matrix>> {
-        let n = root.len();
-        let rank = factor.cols();
-        let scaled = Matrix::from_fn(n, rank, |i, j| root[i] * factor.get(i, j));
+/// (I + SKS)x = b by conjugate gradients, preconditioned by (I + SFFᵀS)⁻¹.
+struct Preconditioned<'a> {
+    newton: &'a Newton<'a>,
+    root: &'a [f64],
+    /// SF.
+    scaled: Matrix,
+    /// I + FᵀS²F, factored.
+    small: Cholesky,
+}
+
+impl<'a> Preconditioned<'a> {
+    fn new(newton: &'a Newton<'a>, factor: &Matrix, root: &'a [f64]) -> Option<Self> {
+        let scaled = Matrix::from_fn(root.len(), factor.cols(), |i, j| root[i] * factor.get(i, j));
         let mut small = multiply_transposed(&scaled, &scaled);
-        for j in 0..rank {
+        for j in 0..factor.cols() {
             small.set(j, j, small.get(j, j) + 1.0);
         }
-        let Some(small) = Cholesky::new(small) else { return Ok(None) };
-        let precondition = |r: &[f64]| -> Vec<f64> {
-            let mut inner = multiply_transposed(&scaled, &Matrix::column_vector(r.to_vec()));
-            small.solve(&mut inner);
-            let back = multiply(&scaled, &inner);
-            r.iter().zip(back.col(0)).map(|(r, b)| r - b).collect()
-        };
-        let apply = |x: &[f64]| -> Vec<f64> {
-            let inner: Vec<f64> = x.iter().zip(root).map(|(x, s)| x * s).collect();
-            let image = multiply(self.gram, &Matrix::column_vector(inner));
-            (0..n).map(|i| x[i] + root[i] * image.get(i, 0)).collect()
-        };
-        let mut out = Matrix::zeros(n, rhs.cols());
-        for t in 0..rhs.cols() {
-            let goal = tolerance * dot(rhs.col(t), rhs.col(t)).sqrt();
-            let mut x = precondition(rhs.col(t));
-            let image = apply(&x);
-            let mut residual: Vec<f64> = rhs.col(t).iter().zip(&image).map(|(b, a)| b - a).collect();
-            let mut direction = precondition(&residual);
-            let mut energy = dot(&residual, &direction);
-            for _ in 0..500 {
-                if dot(&residual, &residual).sqrt() <= goal || !(energy > 0.0) {
-                    break;
-                }
-                if !(self.go_on)() {
-                    return Err(Error::Interrupted);
-                }
-                let image = apply(&direction);
-                let step = energy / dot(&direction, &image);
-                for i in 0..n {
-                    x[i] += step * direction[i];
-                    residual[i] -= step * image[i];
-                }
-                let next = precondition(&residual);
-                let next_energy = dot(&residual, &next);
-                let ratio = next_energy / energy;
-                direction.iter_mut().zip(&next).for_each(|(d, r)| *d = r + ratio * *d);
-                energy = next_energy;
+        Cholesky::new(small).map(|small| Preconditioned { newton, root, scaled, small })
+    }
+
+    fn precondition(&self, r: &[f64]) -> Vec<f64> {
+        let mut inner = multiply_transposed(&self.scaled, &Matrix::column_vector(r.to_vec()));
+        self.small.solve(&mut inner);
+        let back = multiply(&self.scaled, &inner);
+        r.iter().zip(back.col(0)).map(|(r, b)| r - b).collect()
+    }
+
+    fn apply(&self, x: &[f64]) -> Vec<f64> {
+        let inner: Vec<f64> = x.iter().zip(self.root).map(|(x, s)| x * s).collect();
+        let image = multiply(self.newton.gram, &Matrix::column_vector(inner));
+        (0..x.len()).map(|i| x[i] + self.root[i] * image.get(i, 0)).collect()
+    }
+
+    /// From a guess, until the residual is `tolerance` of what the guess left.
+    fn solve(&self, rhs: &[f64], guess: Vec<f64>, tolerance: f64) -> Result<Vec<f64>> {
+        let mut x = guess;
+        let image = self.apply(&x);
+        let mut residual: Vec<f64> = rhs.iter().zip(&image).map(|(b, a)| b - a).collect();
+        let goal = tolerance * dot(&residual, &residual).sqrt();
+        let mut direction = self.precondition(&residual);
+        let mut energy = dot(&residual, &direction);
+        for _ in 0..500 {
+            if dot(&residual, &residual).sqrt() <= goal || !(energy > 0.0) {
+                break;
             }
-            out.col_mut(t).copy_from_slice(&x);
+            if !(self.newton.go_on)() {
+                return Err(Error::Interrupted);
+            }
+            let image = self.apply(&direction);
+            let step = energy / dot(&direction, &image);
+            for i in 0..x.len() {
+                x[i] += step * direction[i];
+                residual[i] -= step * image[i];
+            }
+            let next = self.precondition(&residual);
+            let next_energy = dot(&residual, &next);
+            let ratio = next_energy / energy;
+            direction.iter_mut().zip(&next).for_each(|(d, r)| *d = r + ratio * *d);
+            energy = next_energy;
         }
-        Ok(Some(out))
+        Ok(x)
     }
 }
 
