@@ -11,9 +11,11 @@
 //! |---|---|
 //! | `terms` | ℓᵢ, the best offset, the gap |
 //! | `rows` | where rows of K come from |
+//! | `shifted` | distances by way of products |
 //! | `store` | rows that are kept, in single or double precision |
-//! | `pairs` | a few hundred variables: the pair (or the one) that gains most, over and over |
-//! | `decompose` | many variables: the worst few hundred at a time |
+//! | `pairs` | a thousand variables: the pair (or the one) that gains most, over and over |
+//! | `decompose`, `working_set` | many variables: the worst thousand at a time |
+//! | `subspace` | a Newton step over all variables inside their boxes |
 //! | `interior` | an interior point, for what first-order steps do not finish |
 //! | [`grid`] | all folds and λ of a kernel, warm-started |
 
@@ -22,8 +24,11 @@ pub mod grid;
 mod interior;
 mod pairs;
 mod rows;
+mod shifted;
 mod store;
+mod subspace;
 mod terms;
+mod working_set;
 
 use crate::error::{Error, Result};
 
@@ -101,7 +106,13 @@ impl Default for BoxSettings<'_> {
 }
 
 /// Rows up to which an interior point is affordable: one factorisation of this many rows takes about a second.
-const INTERIOR_ROWS: usize = 5_000;
+const INTERIOR_ROWS: usize = 6_000;
+/// What an interior point costs per cubed row, in the scalar operations of a decomposition: about fifteen factorisations,
+/// which run twenty times as fast.
+const INTERIOR_WORK: f64 = 0.25;
+/// Problems that go to the interior point at once.
+const MANY_DIGITS: f64 = 1e-7;
+const FEW_ROWS: usize = 500;
 /// Gaps below this are asked of a method that keeps K in double precision.
 const SINGLE_PRECISION_GAP: f64 = 5e-6;
 
@@ -114,17 +125,17 @@ pub fn solve(rows: &dyn KernelRows, problem: &BoxProblem<'_>, settings: &BoxSett
         None => vec![0.0; n],
     };
     terms::project(problem, &mut alpha);
-    let mut search = Search { rows, problem, settings, iterations: 0, best: None };
     let movable = (0..n).filter(|i| problem.lower[*i] < problem.upper[*i]).count();
-
-    if settings.tolerance < 1e-7 && movable <= INTERIOR_ROWS / 10 {
-        // Few rows and many digits: straight to the method that gives them.
+    let mut search = Search { rows, problem, settings, movable, iterations: 0, best: None };
+    if settings.tolerance < MANY_DIGITS && movable <= FEW_ROWS && search.can_go_inside() {
+        // Straight to the method that gives them.
         search.interior(&mut alpha)?;
-    } else {
+    }
+    if !search.is_done() {
         search.decomposition(&mut alpha)?;
-        if !search.is_done() && movable <= INTERIOR_ROWS {
-            search.interior(&mut alpha)?;
-        }
+    }
+    if !search.is_done() && search.can_go_inside() {
+        search.interior(&mut alpha)?;
     }
     search.finish()
 }
@@ -134,6 +145,7 @@ struct Search<'a> {
     rows: &'a dyn KernelRows,
     problem: &'a BoxProblem<'a>,
     settings: &'a BoxSettings<'a>,
+    movable: usize,
     iterations: usize,
     best: Option<Found>,
 }
@@ -158,6 +170,12 @@ impl Search<'_> {
         fitted
     }
 
+    /// Whether an interior point can be had in time and memory: K of the rows that can move, and its factor.
+    fn can_go_inside(&self) -> bool {
+        let needed = 2 * 8 * (self.movable as u64).pow(2);
+        self.movable > 0 && self.movable <= INTERIOR_ROWS && needed <= self.settings.memory
+    }
+
     fn is_done(&self) -> bool {
         self.best.as_ref().is_some_and(|best| best.judgement.relative_gap() <= self.settings.tolerance)
     }
@@ -171,7 +189,7 @@ impl Search<'_> {
         let limits = decompose::Limits {
             tolerance: self.settings.tolerance,
             max_iterations: self.settings.max_iterations,
-            memory: self.settings.memory,
+            most_work: if self.can_go_inside() { INTERIOR_WORK * (self.movable as f64).powi(3) } else { f64::INFINITY },
             is_sequential: false,
             go_on: self.settings.go_on,
         };
@@ -183,7 +201,7 @@ impl Search<'_> {
             &[false, false]
         };
         for is_single in rounds {
-            let steps = if *is_single {
+            let ending = if *is_single {
                 let mut store = store::Kept::<f32>::new(self.rows, self.settings.memory);
                 decompose::run(&mut store, self.problem, alpha, &mut fitted, &limits)?
             } else if stored {
@@ -193,7 +211,7 @@ impl Search<'_> {
                 let mut store = store::Kept::<f64>::new(self.rows, self.settings.memory);
                 decompose::run(&mut store, self.problem, alpha, &mut fitted, &limits)?
             };
-            self.iterations += steps;
+            self.iterations += ending.iterations;
             terms::project(self.problem, alpha);
             fitted = self.judge(alpha);
             if self.is_done() {

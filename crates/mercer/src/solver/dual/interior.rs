@@ -14,6 +14,8 @@ use rayon::prelude::*;
 const MOST_STEPS: usize = 150;
 /// Steps without a smaller gap after which rounding has the last word.
 const PATIENCE: usize = 12;
+/// Steps beyond the tolerance for a solution with exact zeros.
+const EXTRA_STEPS: usize = 4;
 /// The share of the way to the nearest bound that a step may go.
 const SHY: f64 = 0.995;
 
@@ -72,6 +74,8 @@ struct Point<'a> {
     offset: f64,
     best: Vec<f64>,
     best_gap: f64,
+    /// Whether the best has its variables at their bounds and zeros exactly.
+    is_sparse: bool,
 }
 
 impl<'a> Point<'a> {
@@ -99,6 +103,7 @@ impl<'a> Point<'a> {
             offset: 0.0,
             best: vec![0.0; n],
             best_gap: f64::INFINITY,
+            is_sparse: false,
         };
         point.measure();
         point
@@ -131,17 +136,19 @@ impl<'a> Point<'a> {
     }
 
     fn minimise(&mut self, tolerance: f64, go_on: &(dyn Fn() -> bool + Sync)) -> Result<usize> {
-        let mut since_best = 0;
+        let (mut since_best, mut since_enough) = (0, 0);
         for step in 0..MOST_STEPS {
             if !go_on() {
                 return Err(Error::Interrupted);
             }
-            if self.keep_if_better() {
+            if self.keep_if_better(tolerance) {
                 since_best = 0;
             } else {
                 since_best += 1;
             }
-            if self.best_gap <= 0.5 * tolerance || since_best > PATIENCE {
+            let is_enough = self.best_gap <= 0.5 * tolerance && self.is_sparse;
+            since_enough += usize::from(self.best_gap <= 0.5 * tolerance);
+            if is_enough || since_best > PATIENCE || since_enough > EXTRA_STEPS {
                 return Ok(step);
             }
             if !self.newton() {
@@ -152,33 +159,59 @@ impl<'a> Point<'a> {
         Ok(MOST_STEPS)
     }
 
-    /// Measures the point with variables that belong to a bound put there, and as it is.
-    fn keep_if_better(&mut self) -> bool {
-        let mut snapped = self.alpha.clone();
-        for part in &self.parts {
-            // Whichever of distance and multiplier goes to 0 faster tells which of them is 0 at the end.
-            let scale = part.stiffness();
-            if part.low.is_finite()
-                && part.z > scale * 0.5 * (part.v - part.low)
-                && part.v - part.low < 1e-6 * width(part)
-            {
-                snapped[part.row] -= part.v - part.low;
-            } else if part.high.is_finite() && part.high - part.v < 1e-6 * width(part) {
-                snapped[part.row] += part.high - part.v;
-            }
-        }
-        let _ = &mut snapped;
+    /// Measures the point, with variables that belong to a bound put there if that does no harm.
+    fn keep_if_better(&mut self, tolerance: f64) -> bool {
         let mut alpha = self.alpha.clone();
         terms::project(self.problem, &mut alpha);
-        let fitted: Vec<f64> =
-            (0..alpha.len()).into_par_iter().map(|i| double::dot(self.gram.col(i), &alpha).value()).collect();
-        let gap = terms::judge(self.problem, &alpha, &fitted).relative_gap();
-        if gap < self.best_gap {
+        let gap = self.gap(&alpha);
+        let is_better = gap < self.best_gap;
+        if is_better {
             self.best_gap = gap;
             self.best = alpha;
-            return true;
         }
-        false
+        if gap <= tolerance {
+            let mut snapped = self.snapped();
+            terms::project(self.problem, &mut snapped);
+            if self.gap(&snapped) <= tolerance {
+                self.best = snapped;
+                self.is_sparse = true;
+            }
+        }
+        is_better
+    }
+
+    fn gap(&self, alpha: &[f64]) -> f64 {
+        let fitted: Vec<f64> =
+            (0..alpha.len()).into_par_iter().map(|i| double::dot(self.gram.col(i), alpha).value()).collect();
+        terms::judge(self.problem, alpha, &fitted).relative_gap()
+    }
+
+    /// α with every part at the bound to which it goes. Of a distance and its multiplier one goes to 0; the smaller one,
+    /// each in units of its kind, tells which.
+    fn snapped(&self) -> Vec<f64> {
+        let problem = self.problem;
+        let distance = self.alpha.iter().fold(0.0, |m: f64, a| m.max(a.abs()));
+        let multiplier = problem.target.iter().chain(problem.epsilon).fold(0.0, |m: f64, t| m.max(t.abs()));
+        let goes = |room: f64, own: f64| room.is_finite() && room * multiplier < 1e-2 * own * distance;
+        let mut snapped = vec![0.0; self.alpha.len()];
+        for part in &self.parts {
+            snapped[part.row] += if goes(part.v - part.low, part.z) {
+                part.low
+            } else if goes(part.high - part.v, part.w) {
+                part.high
+            } else {
+                part.v
+            };
+        }
+        if problem.has_offset {
+            // What that changed in the sum is shared by those that are still free.
+            let inside: Vec<usize> = (0..snapped.len())
+                .filter(|i| snapped[*i] != 0.0 && snapped[*i] > problem.lower[*i] && snapped[*i] < problem.upper[*i])
+                .collect();
+            let share = double::sum(snapped.iter().copied()).value() / inside.len().max(1) as f64;
+            inside.iter().for_each(|i| snapped[*i] -= share);
+        }
+        snapped
     }
 
     /// One predictor and corrector; false when no factor or no step can be had.
@@ -307,17 +340,13 @@ impl<'a> Point<'a> {
     }
 }
 
-fn width(part: &Part) -> f64 {
-    if part.low.is_finite() && part.high.is_finite() { part.high - part.low } else { part.v.abs() }
-}
-
 impl Part {
     /// A little inside, nearest to 0, with multipliers of the size of the gradient.
     fn new(row: usize, low: f64, high: f64, cost: f64, away: f64, size: f64) -> Self {
-        let inside = away.min(0.5 * (high - low));
+        let width = high - low;
+        let inside = if width.is_finite() { 0.5 * width } else { away };
         let v = f64::clamp(0.0, low + inside, (high - inside).max(low + inside));
-        let product = size * inside;
-        let over = |distance: f64| if distance.is_finite() { product / distance } else { 0.0 };
+        let over = |distance: f64| if distance.is_finite() { size } else { 0.0 };
         Part { row, low, high, cost, v, z: over(v - low), w: over(high - v) }
     }
 }

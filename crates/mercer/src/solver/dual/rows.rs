@@ -2,8 +2,9 @@
 
 use rayon::prelude::*;
 
-use crate::kernel::{Distance, Kernel, Points};
-use crate::linalg::{Matrix, double, tile};
+use super::shifted::Shifted;
+use crate::kernel::{Kernel, Points};
+use crate::linalg::{Matrix, double};
 use crate::simd::vectorize;
 
 /// Rows of a symmetric positive semidefinite K.
@@ -131,41 +132,22 @@ impl KernelRows for GramSubset<'_> {
 pub struct KernelPoints<'a> {
     kernel: &'a dyn Kernel,
     points: &'a Points,
-    centred: Option<Centred>,
+    shifted: Option<Shifted>,
 }
 
-/// Points about their mean, one after the other, for distances by way of products.
-#[derive(Debug)]
-struct Centred {
-    features: usize,
-    numbers: Vec<f64>,
-    squares: Vec<f64>,
-}
-
-/// Features from which on ‖x‖² + ‖x′‖² − 2xᵀx′ is faster than differences.
-const PRODUCTS_FROM: usize = 12;
-/// The largest ‖x‖²/ℓ² for which that keeps twelve digits of a kernel value.
-const FARTHEST: f64 = 1e3;
 /// Rows that one task fills together.
-const GROUP: usize = 16;
+const GROUP: usize = 32;
 /// Columns that one task fills at a time.
-const SPAN: usize = 1024;
+const SPAN: usize = 1536;
 
 impl<'a> KernelPoints<'a> {
     /// For this kernel on these points.
     pub fn new(kernel: &'a dyn Kernel, points: &'a Points) -> Self {
-        KernelPoints { kernel, points, centred: Centred::if_accurate(kernel, points) }
+        KernelPoints { kernel, points, shifted: Shifted::if_accurate(kernel, points) }
     }
 
     /// Fills slices with rows, converting each span of values as it comes.
-    fn fill_as<T: Send>(
-        &self,
-        points: &Points,
-        centred: Option<&Centred>,
-        rows: &[usize],
-        out: &mut [&mut [T]],
-        convert: impl Fn(f64) -> T + Sync,
-    ) {
+    fn fill_as<T: Send>(&self, points: &Points, shifted: Option<&Shifted>, rows: &[usize], out: &mut [&mut [T]], convert: impl Fn(f64) -> T + Sync) {
         let n = points.rows();
         rows.par_chunks(GROUP).zip(out.par_chunks_mut(GROUP)).for_each_init(
             || vec![0.0; GROUP * SPAN],
@@ -173,7 +155,7 @@ impl<'a> KernelPoints<'a> {
                 for start in (0..n).step_by(SPAN) {
                     let width = SPAN.min(n - start);
                     let values = &mut buffer[..rows.len() * width];
-                    self.values(points, centred, rows, start, width, values);
+                    self.values(points, shifted, rows, start, width, values);
                     for (out, values) in out.iter_mut().zip(values.chunks_exact(width)) {
                         vectorize(
                             #[inline(always)]
@@ -186,66 +168,15 @@ impl<'a> KernelPoints<'a> {
     }
 
     /// k(row, point) for points start … start + width − 1 of `points`, which may be fewer than all.
-    fn values(
-        &self,
-        points: &Points,
-        centred: Option<&Centred>,
-        rows: &[usize],
-        start: usize,
-        width: usize,
-        out: &mut [f64],
-    ) {
-        let (Some(own), Some(centred)) = (&self.centred, centred) else {
+    fn values(&self, points: &Points, shifted: Option<&Shifted>, rows: &[usize], start: usize, width: usize, out: &mut [f64]) {
+        let (Some(own), Some(shifted)) = (&self.shifted, shifted) else {
             for (row, out) in rows.iter().zip(out.chunks_exact_mut(width)) {
                 self.points.with_point(*row, |x| self.kernel.values(x, points, start, out));
             }
             return;
         };
-        let d = own.features;
-        let near: Vec<f64> = rows.iter().flat_map(|row| own.numbers[row * d..(row + 1) * d].iter().copied()).collect();
-        tile::products(d, &centred.numbers[start * d..(start + width) * d], &near, out);
-        for (row, out) in rows.iter().zip(out.chunks_exact_mut(width)) {
-            let square = own.squares[*row];
-            let squares = &centred.squares[start..start + width];
-            vectorize(
-                #[inline(always)]
-                || {
-                    for (x, other) in out.iter_mut().zip(squares) {
-                        let distance = (square + other) - 2.0 * *x;
-                        *x = if distance > 0.0 { distance } else { 0.0 };
-                    }
-                },
-            );
-            self.kernel.of_distances(out);
-        }
-    }
-}
-
-impl Centred {
-    fn if_accurate(kernel: &dyn Kernel, points: &Points) -> Option<Self> {
-        let (n, d) = (points.rows(), points.features());
-        if kernel.distance() != Some(Distance::SquaredEuclidean) || d < PRODUCTS_FROM || points.code_columns() > 0 {
-            return None;
-        }
-        let mut numbers = vec![0.0; n * d];
-        for j in 0..d {
-            let column = points.feature(j);
-            let mean = column.iter().sum::<f64>() / n as f64;
-            column.iter().enumerate().for_each(|(i, x)| numbers[i * d + j] = x - mean);
-        }
-        let squares: Vec<f64> = numbers.chunks_exact(d).map(|x| x.iter().map(|v| v * v).sum()).collect();
-        let farthest = squares.iter().copied().fold(0.0, f64::max);
-        let lengthscale = kernel.single_lengthscale()?;
-        (farthest <= FARTHEST * lengthscale * lengthscale).then_some(Centred { features: d, numbers, squares })
-    }
-
-    fn subset(&self, rows: &[usize]) -> Self {
-        let d = self.features;
-        Centred {
-            features: d,
-            numbers: rows.iter().flat_map(|row| self.numbers[row * d..(row + 1) * d].iter().copied()).collect(),
-            squares: rows.iter().map(|row| self.squares[*row]).collect(),
-        }
+        own.distances(shifted, rows, start, width, out);
+        out.chunks_exact_mut(width).for_each(|out| self.kernel.of_distances(out));
     }
 }
 
@@ -261,19 +192,19 @@ impl KernelRows for KernelPoints<'_> {
     }
 
     fn fill(&self, rows: &[usize], out: &mut [&mut [f64]]) {
-        self.fill_as(self.points, self.centred.as_ref(), rows, out, |x| x);
+        self.fill_as(self.points, self.shifted.as_ref(), rows, out, |x| x);
     }
 
     fn fill_single(&self, rows: &[usize], out: &mut [&mut [f32]]) {
-        self.fill_as(self.points, self.centred.as_ref(), rows, out, |x| x as f32);
+        self.fill_as(self.points, self.shifted.as_ref(), rows, out, |x| x as f32);
     }
 
     fn block(&self, rows: &[usize], columns: &[usize]) -> Matrix {
         let points = self.points.subset(columns);
-        let centred = self.centred.as_ref().map(|centred| centred.subset(columns));
+        let shifted = self.shifted.as_ref().map(|shifted| shifted.subset(columns));
         let mut out = Matrix::zeros(columns.len(), rows.len());
         let mut slices: Vec<&mut [f64]> = out.as_mut_slice().chunks_mut(columns.len().max(1)).collect();
-        self.fill_as(&points, centred.as_ref(), rows, &mut slices, |x| x);
+        self.fill_as(&points, shifted.as_ref(), rows, &mut slices, |x| x);
         out
     }
 
@@ -282,7 +213,7 @@ impl KernelRows for KernelPoints<'_> {
         let support: Vec<usize> = (0..alpha.len()).filter(|i| alpha[*i] != 0.0).collect();
         let weights: Vec<f64> = support.iter().map(|i| alpha[*i]).collect();
         let points = self.points.subset(&support);
-        let centred = self.centred.as_ref().map(|centred| centred.subset(&support));
+        let shifted = self.shifted.as_ref().map(|shifted| shifted.subset(&support));
         let all: Vec<usize> = (0..self.len()).collect();
         let groups: Vec<Vec<f64>> = all
             .par_chunks(GROUP)
@@ -293,7 +224,7 @@ impl KernelRows for KernelPoints<'_> {
                     for start in (0..support.len()).step_by(SPAN) {
                         let width = SPAN.min(support.len() - start);
                         let values = &mut buffer[..rows.len() * width];
-                        self.values(&points, centred.as_ref(), rows, start, width, values);
+                        self.values(&points, shifted.as_ref(), rows, start, width, values);
                         for (sum, values) in sums.iter_mut().zip(values.chunks_exact(width)) {
                             *sum = sum.plus(double::dot(values, &weights[start..start + width]));
                         }

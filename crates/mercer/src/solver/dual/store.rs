@@ -1,7 +1,6 @@
 //! Rows of K that are kept in memory while working sets come and go.
 
 use super::KernelRows;
-use crate::linalg::Matrix;
 
 /// A number of a kept row.
 pub(super) trait Element: Copy + Default + Send + Sync + Into<f64> {
@@ -167,9 +166,4 @@ impl<T: Element> Store for Kept<'_, T> {
     fn row(&self, i: usize) -> &[T] {
         &self.rows[i]
     }
-}
-
-/// The full Gram matrix of rows that are in no memory yet.
-pub(super) fn whole(rows: &dyn KernelRows, which: &[usize]) -> Matrix {
-    rows.block(which, which)
 }

@@ -92,6 +92,32 @@ fn shortfall(problem: &BoxProblem<'_>, i: usize, a: f64, best: f64, v: f64) -> f
     .max(0.0)
 }
 
+/// An offset near `guess` that is as good as the best up to the accuracy that judging on the way needs: the pull changes
+/// its sign there.
+pub(super) fn near_offset(problem: &BoxProblem<'_>, fitted: &[f64], guess: f64, width: f64) -> f64 {
+    let pull = |b: f64| -> f64 { (0..fitted.len()).map(|i| problem.best_response(i, fitted[i] + b)).sum() };
+    let mut range = (guess, guess);
+    let mut reach = width.abs().max(1e-12 * guess.abs()).max(f64::MIN_POSITIVE);
+    let is_left = pull(guess) > 0.0;
+    for _ in 0..60 {
+        let next = if is_left { guess + reach } else { guess - reach };
+        if (pull(next) > 0.0) != is_left {
+            range = if is_left { (guess, next) } else { (next, guess) };
+            break;
+        }
+        reach *= 4.0;
+    }
+    for _ in 0..12 {
+        let middle = 0.5 * (range.0 + range.1);
+        if pull(middle) > 0.0 {
+            range.0 = middle;
+        } else {
+            range.1 = middle;
+        }
+    }
+    0.5 * (range.0 + range.1)
+}
+
 /// The middle of the offsets that minimise Σ ℓᵢ(fᵢ + b): where the sum of the best responses changes its sign.
 pub(super) fn best_offset(problem: &BoxProblem<'_>, fitted: &[f64]) -> f64 {
     let movable = || (0..fitted.len()).filter(|i| problem.lower[*i] < problem.upper[*i]);

@@ -1,0 +1,150 @@
+//! Which variables move next, what belongs to them, and what their change does to all the others.
+
+use rayon::prelude::*;
+
+use super::BoxProblem;
+use super::pairs::{Block, padded, rates};
+use super::store::Store;
+use crate::simd::vectorize;
+
+/// Variables whose gradient one task updates.
+const CHUNK: usize = 1024;
+
+/// How every variable wants to move.
+pub(super) struct View {
+    up: Vec<f64>,
+    down: Vec<f64>,
+    has_offset: bool,
+    /// How far the worst pair (or variable) is from optimal.
+    pub violation: f64,
+    /// An offset between those that the worst two ask for.
+    pub offset: f64,
+}
+
+impl View {
+    pub fn new(problem: &BoxProblem<'_>, alpha: &[f64], gradient: &[f64]) -> Self {
+        let (up, down): (Vec<f64>, Vec<f64>) = (0..alpha.len())
+            .map(|i| {
+                let (up, down) =
+                    rates(alpha[i], problem.lower[i], problem.upper[i], problem.epsilon[i], problem.curvature[i]);
+                (gradient[i] + up, gradient[i] + down)
+            })
+            .unzip();
+        let lowest = up.iter().copied().fold(f64::INFINITY, f64::min);
+        let highest = down.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let violation = if problem.has_offset { highest - lowest } else { highest.max(-lowest).max(0.0) };
+        View { up, down, has_offset: problem.has_offset, violation, offset: -0.5 * (lowest + highest) }
+    }
+
+    /// Up to `size` variables: the later half of the last set, then those that want to move most.
+    pub fn choose(&self, last: &[usize], size: usize) -> Vec<usize> {
+        let n = self.up.len();
+        let mut is_taken = vec![false; n];
+        // A set has the variables that were chosen longest ago first.
+        let keep = last.len().min(size / 2);
+        let mut next: Vec<usize> = last[last.len() - keep..].to_vec();
+        next.iter().for_each(|i| is_taken[*i] = true);
+        if self.has_offset {
+            let rising = least(n, &is_taken, (size - next.len()) / 2, |i| self.up[i]);
+            rising.iter().for_each(|i| is_taken[*i] = true);
+            next.extend(rising);
+            let falling = least(n, &is_taken, size - next.len(), |i| -self.down[i]);
+            next.extend(falling);
+        } else {
+            next.extend(least(n, &is_taken, size - next.len(), |i| self.up[i].min(-self.down[i])));
+        }
+        next
+    }
+}
+
+/// The `count` variables with the least finite score among those not taken.
+fn least(n: usize, is_taken: &[bool], count: usize, score: impl Fn(usize) -> f64) -> Vec<usize> {
+    let mut scored: Vec<(f64, usize)> =
+        (0..n).filter(|i| !is_taken[*i]).map(|i| (score(i), i)).filter(|(score, _)| *score < f64::INFINITY).collect();
+    let order = |a: &(f64, usize), b: &(f64, usize)| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1));
+    if scored.len() > count {
+        if count == 0 {
+            return Vec::new();
+        }
+        scored.select_nth_unstable_by(count - 1, order);
+        scored.truncate(count);
+    }
+    scored.sort_unstable_by(order);
+    scored.into_iter().map(|(_, i)| i).collect()
+}
+
+/// Fills the block with what belongs to the chosen variables.
+#[expect(clippy::too_many_arguments, reason = "the state of the search is these lists")]
+pub(super) fn gather<S: Store>(
+    store: &S,
+    problem: &BoxProblem<'_>,
+    chosen: &[usize],
+    diagonal: &[f64],
+    alpha: &[f64],
+    gradient: &[f64],
+    block: &mut Block<S::Element>,
+    is_sequential: bool,
+) {
+    let size = padded(chosen.len());
+    if size != block.alpha.len() {
+        *block = Block::new(chosen.len());
+    }
+    let fill = |(k, row): (usize, &mut [S::Element])| {
+        let whole = store.row(chosen[k]);
+        row.iter_mut().zip(chosen).for_each(|(x, j)| *x = whole[*j]);
+    };
+    if is_sequential {
+        block.gram.chunks_mut(size).enumerate().take(chosen.len()).for_each(fill);
+    } else {
+        block.gram.par_chunks_mut(size).enumerate().take(chosen.len()).for_each(fill);
+    }
+    for k in 0..size {
+        let from = |list: &[f64], padding: f64| chosen.get(k).map_or(padding, |i| list[*i]);
+        block.diagonal[k] = from(diagonal, 1.0);
+        block.alpha[k] = from(alpha, 0.0);
+        block.gradient[k] = from(gradient, 0.0);
+        block.lower[k] = from(problem.lower, 0.0);
+        block.upper[k] = from(problem.upper, 0.0);
+        block.epsilon[k] = from(problem.epsilon, 0.0);
+        block.curvature[k] = from(problem.curvature, 0.0);
+    }
+}
+
+/// g += Σ change · row.
+pub(super) fn add_rows<S: Store>(store: &S, changes: &[(usize, f64)], gradient: &mut [f64], is_sequential: bool) {
+    let one = |(chunk, out): (usize, &mut [f64])| {
+        let from = chunk * CHUNK;
+        vectorize(
+            #[inline(always)]
+            || add_to_chunk(store, changes, from, out),
+        );
+    };
+    if is_sequential {
+        gradient.chunks_mut(CHUNK).enumerate().for_each(one);
+    } else {
+        gradient.par_chunks_mut(CHUNK).enumerate().for_each(one);
+    }
+}
+
+/// Four rows at a time, so that the sums are read and written a quarter as often.
+#[inline(always)]
+fn add_to_chunk<S: Store>(store: &S, changes: &[(usize, f64)], from: usize, out: &mut [f64]) {
+    let length = out.len();
+    let part = |i: usize| &store.row(i)[from..from + length];
+    let fours = changes.chunks_exact(4);
+    for (i, change) in fours.remainder() {
+        let row = part(*i);
+        for k in 0..length {
+            let x: f64 = row[k].into();
+            out[k] += change * x;
+        }
+    }
+    for four in fours {
+        let [(a, s), (b, t), (c, u), (d, v)] = four else { continue };
+        let (a, b, c, d) = (part(*a), part(*b), part(*c), part(*d));
+        for k in 0..length {
+            let (w, x, y, z): (f64, f64, f64, f64) = (a[k].into(), b[k].into(), c[k].into(), d[k].into());
+            out[k] += (s * w + t * x) + (u * y + v * z);
+        }
+    }
+}
