@@ -91,7 +91,9 @@ impl Rows<'_> {
         start: Option<&RidgePoint>,
     ) -> Result<PowerPoint> {
         let problem = Problem { loss, y, weights: self.weights, has_offset: self.has_offset };
-        let Penalty { exponent, lambda, tolerance } = penalty;
+        let Penalty { exponent, lambda, .. } = penalty;
+        // The solvers measure their gap in units of another objective, at most twice this one.
+        let tolerance = 0.4 * penalty.tolerance;
         match (loss.shape(), self.gram) {
             (Shape::Tube(_), gram) => {
                 let (all, some, points);
