@@ -6,6 +6,7 @@
 pub(crate) mod band;
 mod cholesky;
 pub(crate) mod double;
+mod qr;
 
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::matmul::triangular::{self, BlockStructure};
@@ -18,6 +19,7 @@ use rayon::prelude::*;
 use crate::error::{Error, Result};
 use crate::simd::{LANES, vectorize};
 pub(crate) use cholesky::Cholesky;
+pub(crate) use qr::{PivotedQr, add_gram_lower, block_products};
 
 /// Into how many shares the backend cuts its work, whatever the number of threads.
 const SHARES: usize = 2;
