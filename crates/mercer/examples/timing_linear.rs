@@ -12,7 +12,7 @@ use mercer::Matrix;
 use mercer::linear::{Features, LassoSettings, LinearSolution, MarginLoss, MarginSettings, Sparse, lasso_path, margin};
 use serde_json::{Value, json};
 
-type Outcome<T> = std::result::Result<T, Box<dyn std::error::Error>>;
+type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 
 fn main() -> Outcome<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

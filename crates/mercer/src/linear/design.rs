@@ -32,8 +32,6 @@ pub(crate) struct Design<'a> {
     pub total: f64,
     /// Centred and scaled.
     pub y: Vec<f64>,
-    /// ‖y‖².
-    pub energy: f64,
     /// Column means; zeros without an offset.
     pub means: Vec<f64>,
     pub target_mean: f64,
@@ -62,16 +60,7 @@ impl<'a> Design<'a> {
                 roots: roots.unwrap_or_else(|| vec![1.0; x.rows()]),
             },
         };
-        let mut design = Design {
-            columns,
-            total,
-            energy: dot(&target, &target),
-            y: target,
-            means,
-            target_mean,
-            norms: Vec::new(),
-            offset,
-        };
+        let mut design = Design { columns, total, y: target, means, target_mean, norms: Vec::new(), offset };
         design.norms = (0..x.cols()).into_par_iter().with_min_len(64).map(|j| design.norm(j)).collect();
         Ok(design)
     }

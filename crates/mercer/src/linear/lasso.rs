@@ -5,6 +5,7 @@
 //! columns that the gap proves to be inactive are left alone. One pass over all columns then gives the duality gap,
 //! which alone decides whether to stop.
 
+mod factor;
 mod gram;
 mod path;
 mod residual;

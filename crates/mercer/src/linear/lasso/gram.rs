@@ -4,6 +4,7 @@ use rayon::prelude::*;
 
 use super::super::design::Design;
 use super::super::features::{add_scaled, dot};
+use super::factor::Factor;
 use super::path::Penalty;
 use crate::error::{Error, Result};
 use crate::linalg::{Cholesky, Matrix};
@@ -19,8 +20,9 @@ pub(super) struct GramSet {
     products: Vec<Vec<f64>>,
     /// The columns themselves, one after the other, of a dense design.
     packed: Vec<f64>,
-    /// The support whose products were last factored without help, ascending by column.
-    factored: Vec<usize>,
+    /// Of the products of the last support, plus `beta` on the diagonal.
+    factor: Factor,
+    beta: f64,
 }
 
 /// The state of a descent, by place.
@@ -30,6 +32,9 @@ struct State {
     c: Vec<f64>,
 }
 
+/// Changes of a factor after which it is computed afresh.
+const MOST_CHANGES: usize = 1000;
+
 impl GramSet {
     pub fn new(cols: usize) -> Self {
         GramSet {
@@ -37,7 +42,8 @@ impl GramSet {
             place: vec![ABSENT; cols],
             products: Vec::new(),
             packed: Vec::new(),
-            factored: Vec::new(),
+            factor: Factor::default(),
+            beta: 0.0,
         }
     }
 
@@ -81,6 +87,8 @@ impl GramSet {
             }
             self.packed.truncate(kept.len() * rows);
         }
+        // Places change; the factor goes by places.
+        self.factor = Factor::default();
         self.columns.iter().for_each(|j| self.place[*j] = ABSENT);
         self.columns = kept.iter().map(|k| self.columns[*k]).collect();
         for (k, j) in self.columns.iter().enumerate() {
@@ -103,22 +111,12 @@ impl GramSet {
         design.correlations(r, &self.columns, &mut c);
         let mut state = State { w: self.columns.iter().map(|j| w[*j]).collect(), c };
         let mut result = Ok(());
-        for _ in 0..100 {
-            let worst = self.sweep(&mut state, penalty, eta);
-            if worst <= eta {
-                break;
-            }
-            // Each step that meets a change of sign drops columns; a full step ends on the optimum of its signs.
-            for _ in 0..30 {
-                if !go_on() {
-                    result = Err(Error::Interrupted);
-                    break;
-                }
-                if !self.newton(&mut state, penalty) {
-                    break;
-                }
-            }
-            if result.is_err() {
+        for _ in 0..200 {
+            // Newton first: at a new λ all active columns miss their optimum by the same, and one solve moves them there.
+            let before = state.w.clone();
+            result = self.newton(&mut state, penalty, go_on);
+            self.sync(&mut state, &before);
+            if result.is_err() || self.sweep(&mut state, penalty, eta) <= eta {
                 break;
             }
         }
@@ -151,75 +149,126 @@ impl GramSet {
         worst
     }
 
-    /// A Newton step on the support. Returns whether signs changed, so that another step should follow.
-    fn newton(&mut self, state: &mut State, penalty: Penalty) -> bool {
+    /// Newton steps on the support until one meets no change of sign: that one ends on the optimum of its signs. w moves,
+    /// c does not.
+    fn newton(&mut self, state: &mut State, penalty: Penalty, go_on: &(dyn Fn() -> bool + Sync)) -> Result<()> {
         let Penalty { a, beta } = penalty;
-        let active: Vec<usize> = (0..self.columns.len()).filter(|k| state.w[*k] != 0.0).collect();
-        if active.is_empty() {
-            return false;
-        }
-        let rhs: Vec<f64> =
-            active.iter().map(|k| state.c[*k] - beta * state.w[*k] - a * state.w[*k].signum()).collect();
-        let Some(direction) = self.solve(&active, &rhs, beta) else { return false };
-        let crosses: Vec<bool> =
-            active.iter().zip(&direction).map(|(k, d)| (state.w[*k] + d) * state.w[*k] < 0.0).collect();
-        let changes = crosses.contains(&true);
-        let full: Vec<f64> =
-            (0..active.len()).map(|k| if crosses[k] { -state.w[active[k]] } else { direction[k] }).collect();
-        if self.accept(state, &active, &full, &rhs, penalty) {
-            return changes;
-        }
-        if !changes {
-            return false;
-        }
-        // The first change of sign: up to there the objective is a quadratic that falls.
-        let (mut t, mut at) = (1.0, 0);
-        for k in 0..active.len() {
-            let reach = -state.w[active[k]] / direction[k];
-            if crosses[k] && reach < t {
-                (t, at) = (reach, k);
+        self.align(state, beta);
+        // G_AA d = rhs, by member; kept up to date through the factor alone.
+        let mut rhs: Vec<f64> = self
+            .factor
+            .members
+            .iter()
+            .map(|k| {
+                let w = state.w[*k];
+                state.c[*k] - beta * w - a * w.signum()
+            })
+            .collect();
+        while !self.factor.members.is_empty() {
+            if !go_on() {
+                return Err(Error::Interrupted);
+            }
+            let members = &self.factor.members;
+            let mut direction = rhs.clone();
+            self.factor.solve(&mut direction);
+            if !direction.iter().all(|d| d.is_finite()) {
+                return Ok(());
+            }
+            let crosses: Vec<bool> =
+                members.iter().zip(&direction).map(|(k, d)| (state.w[*k] + d) * state.w[*k] <= 0.0).collect();
+            if !crosses.contains(&true) {
+                members.iter().zip(&direction).for_each(|(k, d)| state.w[*k] += d);
+                return Ok(());
+            }
+            // What changes its sign stops at 0, if the objective falls nevertheless.
+            let mut step: Vec<f64> = members
+                .iter()
+                .zip(&direction)
+                .zip(&crosses)
+                .map(|((k, d), crosses)| if *crosses { -state.w[*k] } else { *d })
+                .collect();
+            let mut half = self.factor.half(&step);
+            let mut leaving = crosses;
+            if !(0.5 * dot(&half, &half) < dot(&rhs, &step)) {
+                // Up to the first change of sign it surely falls.
+                let (mut t, mut at) = (1.0, 0);
+                for (position, k) in members.iter().enumerate().filter(|(position, _)| leaving[*position]) {
+                    let reach = -state.w[*k] / direction[position];
+                    if reach <= t {
+                        (t, at) = (reach, position);
+                    }
+                }
+                leaving = vec![false; members.len()];
+                leaving[at] = true;
+                step = direction.iter().map(|d| t * d).collect();
+                half = self.factor.half(&step);
+            }
+            for (r, moved) in rhs.iter_mut().zip(self.factor.other_half(&half)) {
+                *r -= moved;
+            }
+            for (k, s) in members.iter().zip(&step) {
+                state.w[*k] += s;
+            }
+            for position in (0..leaving.len()).rev().filter(|position| leaving[*position]) {
+                state.w[self.factor.members[position]] = 0.0;
+                self.factor.remove(position);
+                rhs.remove(position);
             }
         }
-        let mut step: Vec<f64> = direction.iter().map(|d| t * d).collect();
-        step[at] = -state.w[active[at]];
-        self.accept(state, &active, &step, &rhs, penalty)
+        Ok(())
     }
 
-    /// Takes a step of the support if the objective falls.
-    fn accept(&self, state: &mut State, active: &[usize], step: &[f64], rhs: &[f64], penalty: Penalty) -> bool {
-        let moved = self.multiply(active, step);
-        // Within the signs that stay, a‖w‖₁ is linear and part of rhs; what reaches 0 ends there.
-        let linear = dot(rhs, step);
-        let curved: f64 = active.iter().zip(step).map(|(k, s)| s * (moved[*k] + penalty.beta * s)).sum();
-        if !(0.5 * curved - linear < 0.0) {
-            return false;
+    /// Makes the factor that of the support.
+    fn align(&mut self, state: &State, beta: f64) {
+        let active: Vec<usize> = (0..self.columns.len()).filter(|k| state.w[*k] != 0.0).collect();
+        let mut is_member = vec![false; self.columns.len()];
+        self.factor.members.iter().for_each(|k| is_member[*k] = true);
+        let entering: Vec<usize> = active.iter().copied().filter(|k| !is_member[*k]).collect();
+        let leaving = self.factor.members.iter().filter(|k| state.w[**k] == 0.0).count();
+        let changes = entering.len() + leaving;
+        let too_many = changes > 16 + active.len() / 8 || self.factor.changes + changes > MOST_CHANGES;
+        if beta != self.beta || too_many || !self.factor.is_plain {
+            self.beta = beta;
+            let matrix = self.lower(&active, beta);
+            if let Some(fresh) = Factor::new(active.clone(), matrix) {
+                self.factor = fresh;
+                return;
+            }
+            // Columns that depend on each other: one by one, so that each gets what it needs on the diagonal.
+            self.factor = Factor::default();
+            self.factor.is_plain = true;
+            active.iter().for_each(|k| self.enter(*k));
+            return;
         }
-        for (k, s) in active.iter().zip(step) {
-            let new = state.w[*k] + s;
-            state.w[*k] = if *s == -state.w[*k] { 0.0 } else { new };
+        for position in (0..self.factor.members.len()).rev() {
+            if state.w[self.factor.members[position]] == 0.0 {
+                self.factor.remove(position);
+            }
         }
-        for (c, m) in state.c.iter_mut().zip(&moved) {
-            *c -= m;
-        }
-        true
+        entering.iter().for_each(|k| self.enter(*k));
     }
 
-    /// Σ over the support of step × products, for every column that is in.
-    fn multiply(&self, active: &[usize], step: &[f64]) -> Vec<f64> {
-        const CHUNK: usize = 512;
-        let mut out = vec![0.0; self.columns.len()];
-        let fill = |(chunk, out): (usize, &mut [f64])| {
-            let range = chunk * CHUNK..chunk * CHUNK + out.len();
-            for (k, s) in active.iter().zip(step) {
-                add_scaled(out, *s, &self.products[*k][range.clone()]);
+    fn enter(&mut self, k: usize) {
+        let products = self.factor.members.iter().map(|l| self.products[k][*l]).collect();
+        self.factor.append(k, products, self.products[k][k] + self.beta);
+    }
+
+    /// c after w has moved from `before`.
+    fn sync(&self, state: &mut State, before: &[f64]) {
+        let moved: Vec<usize> = (0..before.len()).filter(|k| state.w[*k] != before[*k]).collect();
+        const CHUNK: usize = 256;
+        let w = &state.w;
+        let fill = |(chunk, c): (usize, &mut [f64])| {
+            let range = chunk * CHUNK..chunk * CHUNK + c.len();
+            for k in &moved {
+                add_scaled(c, before[*k] - w[*k], &self.products[*k][range.clone()]);
             }
         };
-        if out.len() * active.len() < 1 << 16 {
-            out.chunks_mut(CHUNK).enumerate().for_each(fill);
+        if before.len() * moved.len() < 1 << 16 {
+            state.c.chunks_mut(CHUNK).enumerate().for_each(fill);
         } else {
-            out.par_chunks_mut(CHUNK).enumerate().for_each(fill);
+            state.c.par_chunks_mut(CHUNK).enumerate().for_each(fill);
         }
-        out
     }
 
     fn lower(&self, active: &[usize], add: f64) -> Matrix {
@@ -236,38 +285,15 @@ impl GramSet {
         out
     }
 
-    /// (G_AA + β)⁻¹ rhs; columns that depend on each other get a little more on the diagonal, which leaves a direction
-    /// of descent.
-    fn solve(&mut self, active: &[usize], rhs: &[f64], beta: f64) -> Option<Vec<f64>> {
-        let largest = active.iter().map(|k| self.products[*k][*k]).fold(0.0, f64::max);
-        let mut extra = 0.0;
-        loop {
-            if let Some(factor) = Cholesky::new(self.lower(active, beta + extra)) {
-                if extra == 0.0 {
-                    self.factored = active.iter().map(|k| self.columns[*k]).collect();
-                    self.factored.sort_unstable();
-                }
-                let mut x = Matrix::column_vector(rhs.to_vec());
-                factor.solve(&mut x);
-                let x = x.into_vec();
-                if x.iter().all(|v| v.is_finite()) {
-                    return Some(x);
-                }
-            }
-            extra = if extra == 0.0 { 1e-13 * largest } else { 100.0 * extra };
-            if !(extra < 1e-2 * largest) {
-                return None;
-            }
-        }
-    }
-
     /// tr G_AA(G_AA + β)⁻¹, if it can be had from what is known.
     pub fn dof(&self, support: &[usize], beta: f64) -> Option<f64> {
-        if beta == 0.0 {
-            return (self.factored == support).then_some(support.len() as f64);
-        }
         if support.iter().any(|j| self.place[*j] == ABSENT) {
             return None;
+        }
+        if beta == 0.0 {
+            let mut known: Vec<usize> = self.factor.members.iter().map(|k| self.columns[*k]).collect();
+            known.sort_unstable();
+            return (self.factor.is_plain && known == support).then_some(support.len() as f64);
         }
         let active: Vec<usize> = support.iter().map(|j| self.place[*j] as usize).collect();
         let factor = Cholesky::new(self.lower(&active, beta))?;
