@@ -55,6 +55,7 @@
 //! | [`assess`] | an error estimate that selection did not touch |
 //! | [`journal`] | resuming a long selection |
 //! | [`low_rank`] | K ≈ FFᵀ with a residual that is known |
+//! | [`linear`] | f(x) = xᵀw + b: least squares, ridge, Tikhonov, Lasso, logistic and support vector machines |
 //! | [`plan`] | method and memory, before anything is allocated |
 //! | [`Fit`], [`Model`] | the front door, and what comes out of it |
 //! | [`mod@format`] | models as bytes |
@@ -74,6 +75,7 @@ pub mod journal;
 pub mod kernel;
 pub mod learn;
 pub mod linalg;
+pub mod linear;
 pub mod loss;
 pub mod low_rank;
 pub mod metric;

@@ -6,6 +6,7 @@
 pub(crate) mod band;
 mod cholesky;
 pub(crate) mod double;
+mod qr;
 pub(crate) mod tile;
 
 use faer::dyn_stack::{MemBuffer, MemStack};
@@ -19,6 +20,7 @@ use rayon::prelude::*;
 use crate::error::{Error, Result};
 use crate::simd::{LANES, vectorize};
 pub(crate) use cholesky::Cholesky;
+pub(crate) use qr::{PivotedQr, add_gram_lower, block_products};
 
 /// Into how many shares the backend cuts its work, whatever the number of threads.
 const SHARES: usize = 2;

@@ -40,6 +40,39 @@ impl Double {
         let (sum, error) = two_sum(self.high, other.high);
         Double { high: sum, low: self.low + other.low + error }
     }
+
+    pub fn minus(self, other: Double) -> Self {
+        self.plus(other.negated())
+    }
+
+    /// The same number with its low part below half a unit of its high part.
+    #[inline(always)]
+    pub fn normalised(self) -> Self {
+        let (high, low) = two_sum(self.high, self.low);
+        Double { high, low }
+    }
+
+    #[inline(always)]
+    pub fn times(self, other: Double) -> Self {
+        let (product, rest) = two_product(self.high, other.high);
+        Double { high: product, low: rest + (self.high * other.low + self.low * other.high) }.normalised()
+    }
+
+    pub fn scaled(self, factor: f64) -> Self {
+        self.times(Double::new(factor))
+    }
+
+    /// self / divisor, by long division.
+    pub fn divided_by(self, divisor: Double) -> Self {
+        let mut rest = self;
+        let mut quotient = Double::default();
+        for _ in 0..3 {
+            let digit = rest.value() / divisor.value();
+            quotient = quotient.add(digit).normalised();
+            rest = rest.minus(divisor.scaled(digit)).normalised();
+        }
+        quotient
+    }
 }
 
 /// a + b = sum + error, exactly.
@@ -97,5 +130,8 @@ mod tests {
         let third = 1.0 / 3.0;
         let exact = Double::default().add_product(third, 3.0).add(-1.0).value();
         assert_eq!(exact, -(2.0_f64.powi(-54)));
+        let tenth = Double::new(1.0).divided_by(Double::new(10.0));
+        assert!(tenth.scaled(10.0).add(-1.0).value().abs() < 1e-31);
+        assert!(tenth.times(tenth).minus(tenth.divided_by(Double::new(10.0))).value().abs() < 1e-33);
     }
 }

@@ -1,0 +1,127 @@
+//! Linear models f(x) = xᵀw + b, with an offset b that no penalty touches.
+//!
+//! All minimise
+//!
+//! > (1/W) Σᵢ wᵢ loss(yᵢ, xᵢᵀw + b) + penalty(w),
+//!
+//! W = Σ wᵢ, or the number of rows without weights: weight 2 is the row twice. X is dense or sparse.
+//!
+//! | | loss | penalty |
+//! |---|---|---|
+//! | [`least_squares`] | r² | none; of all minimisers the one of least ‖w‖ |
+//! | [`tikhonov`] | r² | λ‖Γw‖², Γ the identity (ridge), differences, or any matrix |
+//! | [`lasso`], [`lasso_path`] | r² | λ(ratio‖w‖₁ + (1 − ratio)‖w‖²) |
+//! | [`kernel_lasso_path`] | r² of y − Kα | λ‖α‖₁ |
+//! | [`margin`](fn@margin) | logistic, hinge, ε-insensitive, and squares of the last two | λ‖w‖² |
+//!
+//! # Other conventions
+//!
+//! There is no ½ anywhere. scikit-learn's `Lasso(alpha)` and glmnet minimise (1/2n)‖r‖² + alpha‖w‖₁: alpha = λ/2.
+//! `ElasticNet(alpha, l1_ratio)` and glmnet's (lambda, alpha) have alpha(l1_ratio‖w‖₁ + (1 − l1_ratio)/2·‖w‖²), half
+//! of our objective when alpha·l1_ratio = λ·ratio/2 and alpha(1 − l1_ratio) = λ(1 − ratio): see
+//! [`lasso::to_alpha_and_l1_ratio`]. `Ridge(alpha)`: alpha = nλ. LIBLINEAR, `LinearSVC(C)`, `LinearSVR(C)` and
+//! `LogisticRegression(C)` minimise ½‖w‖² + C Σ loss: C = 1/(2nλ).
+
+pub mod cross_validation;
+pub(crate) mod design;
+pub mod expand;
+pub mod features;
+pub mod gap;
+mod kernel_lasso;
+pub mod lasso;
+mod least_squares;
+pub mod margin;
+mod solve;
+mod sparse;
+mod tikhonov;
+
+use crate::error::{Error, Result};
+
+pub use cross_validation::{CrossValidated, cross_validate};
+pub use features::{Features, Sparse};
+pub use kernel_lasso::kernel_lasso_path;
+pub use lasso::{LassoSettings, lambda_max, lasso, lasso_path};
+pub use least_squares::{LeastSquares, least_squares, least_squares_precise};
+pub use margin::{MarginLoss, MarginSettings, margin};
+pub use tikhonov::{Gamma, tikhonov};
+
+/// A linear function and what was measured on it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LinearSolution {
+    /// w.
+    pub coefficients: Vec<f64>,
+    /// b; 0 without an offset.
+    pub intercept: f64,
+    /// The objective at (w, b).
+    pub objective: f64,
+    /// A bound of (objective − least objective)/objective, from a point of the dual problem.
+    pub relative_gap: f64,
+    /// Coefficients that are not zero.
+    pub nonzero: usize,
+    /// Degrees of freedom, the offset counted; `None` where they were not computed.
+    pub dof: Option<f64>,
+    /// Whether the relative gap is at most what was asked for.
+    pub converged: bool,
+    /// Passes of the solver.
+    pub iterations: usize,
+}
+
+impl LinearSolution {
+    /// xᵀw + b for every row.
+    pub fn predict(&self, x: &Features) -> Result<Vec<f64>> {
+        if x.cols() != self.coefficients.len() {
+            return Err(Error::shape("the rows", format!("{} columns", self.coefficients.len()), x.cols()));
+        }
+        let mut out = x.multiply(&self.coefficients);
+        out.iter_mut().for_each(|f| *f += self.intercept);
+        Ok(out)
+    }
+}
+
+/// Solutions along decreasing λ.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LassoPath {
+    /// λ, decreasing.
+    pub lambdas: Vec<f64>,
+    /// The minimiser at every λ.
+    pub solutions: Vec<LinearSolution>,
+    /// The least λ at which w = 0.
+    pub lambda_max: f64,
+}
+
+/// W ln(train error) + 2 dof and W ln(train error) + ln W · dof, for a train error (1/W) Σ w r².
+pub fn aic_bic(train_error: f64, total_weight: f64, dof: f64) -> (f64, f64) {
+    let fit = total_weight * libm::log(train_error);
+    (fit + 2.0 * dof, fit + libm::log(total_weight) * dof)
+}
+
+/// Refuses a target, weights or features that do not fit together, and returns W.
+pub(crate) fn check(x: &Features, y: &[f64], weights: Option<&[f64]>) -> Result<f64> {
+    if x.rows() == 0 {
+        return Err(Error::Empty("a fit needs at least one row".into()));
+    }
+    if y.len() != x.rows() {
+        return Err(Error::shape("the target", format!("{} entries, one a row", x.rows()), y.len()));
+    }
+    if let Some(i) = y.iter().position(|y| !y.is_finite()) {
+        return Err(Error::cell(i + 1, "target", format!("must be a finite number; got {}", y[i])));
+    }
+    x.check_finite()?;
+    let Some(weights) = weights else { return Ok(x.rows() as f64) };
+    if weights.len() != x.rows() {
+        return Err(Error::shape("the weights", format!("{} entries, one a row", x.rows()), weights.len()));
+    }
+    if let Some(i) = weights.iter().position(|w| !(*w >= 0.0 && w.is_finite())) {
+        return Err(Error::cell(i + 1, "weight", format!("must be finite and not negative; got {}", weights[i])));
+    }
+    let total: f64 = weights.iter().sum();
+    if !(total > 0.0 && total.is_finite()) {
+        return Err(Error::argument("the sum of the weights", "be positive and finite", total));
+    }
+    Ok(total)
+}
+
+/// Refuses a λ that is negative or not finite.
+pub(crate) fn check_lambda(lambda: f64) -> Result<()> {
+    if lambda >= 0.0 && lambda.is_finite() { Ok(()) } else { Err(Error::argument("lambda", "be at least 0", lambda)) }
+}

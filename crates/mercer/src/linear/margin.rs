@@ -1,0 +1,147 @@
+//! Linear classifiers and support vector regression: (1/W) Σ wᵢ loss(yᵢ, xᵢᵀw + b) + λ‖w‖².
+//!
+//! | columns (or rows) | smooth loss | loss with corners |
+//! |---|---|---|
+//! | few | Newton in the primal | primal-dual interior point |
+//! | many | Newton with conjugate gradients | dual coordinate descent |
+//!
+//! With more columns than rows, w = Qv for an orthogonal Q and as many v as rows: the problem is solved in v.
+
+mod descent;
+mod hessian;
+mod interior;
+mod loss;
+mod newton;
+
+use super::gap::{Gap, margin_gap};
+use super::{Features, LinearSolution, check};
+use crate::error::{Error, Result};
+use crate::linalg::{Matrix, PivotedQr};
+
+pub use loss::MarginLoss;
+
+/// How a linear classifier or support vector machine is solved.
+#[derive(Clone, Copy)]
+pub struct MarginSettings<'a> {
+    /// Whether there is an offset b.
+    pub offset: bool,
+    /// The relative duality gap at which a solution is good enough.
+    pub tolerance: f64,
+    /// Iterations (Newton, interior point) or passes over the rows (dual descent) before giving up.
+    pub most_iterations: usize,
+    /// Asked every few milliseconds; `false` ends with [`Error::Interrupted`].
+    pub go_on: &'a (dyn Fn() -> bool + Sync),
+}
+
+impl Default for MarginSettings<'_> {
+    fn default() -> Self {
+        MarginSettings { offset: true, tolerance: 1e-8, most_iterations: 1000, go_on: &|| true }
+    }
+}
+
+/// What the solvers are given.
+pub(crate) struct Problem<'a> {
+    pub x: &'a Features,
+    pub y: &'a [f64],
+    pub weights: Option<&'a [f64]>,
+    /// W.
+    pub total: f64,
+    pub lambda: f64,
+    pub loss: MarginLoss,
+}
+
+impl Problem<'_> {
+    pub fn weight(&self, i: usize) -> f64 {
+        self.weights.map_or(1.0, |w| w[i])
+    }
+
+    fn gap(&self, state: &State, offset: bool) -> Result<Gap> {
+        margin_gap(self.x, self.y, self.weights, offset, self.lambda, self.loss, &state.w, state.b, &state.dual)
+    }
+
+    /// A relative gap cheap enough for every iteration: from f = Xw + b, u and g = Xᵀ(weights∘u).
+    fn rough_gap(&self, f: &[f64], u: &[f64], g: &[f64], w: &[f64]) -> f64 {
+        let (mut losses, mut conjugates) = (0.0, 0.0);
+        for i in 0..f.len() {
+            losses += self.weight(i) * self.loss.value(self.y[i], f[i]);
+            conjugates += self.weight(i) * self.loss.negative_conjugate(self.y[i], u[i]);
+        }
+        let square = |v: &[f64]| v.iter().map(|v| v * v).sum::<f64>();
+        let primal = losses / self.total + self.lambda * square(w);
+        let dual = conjugates / self.total - square(g) / (4.0 * self.lambda * self.total * self.total);
+        if primal > 0.0 { (primal - dual) / primal } else { 0.0 }
+    }
+}
+
+/// Where a solver stands.
+pub(crate) struct State {
+    pub w: Vec<f64>,
+    pub b: f64,
+    /// The negated slopes of the losses, or what the dual solver has for them.
+    pub dual: Vec<f64>,
+    pub iterations: usize,
+}
+
+/// Columns up to which p × p matrices are formed and factored.
+const MOST_DENSE: usize = 2000;
+/// n·p² beyond which that is too slow for an interior point.
+const MOST_WORK: f64 = 4e11;
+
+/// Minimises (1/W) Σ wᵢ loss(yᵢ, xᵢᵀw + b) + λ‖w‖², λ > 0. Labels of a classifier are 1 and −1.
+///
+/// The relative gap that is given back was recomputed in twice the precision by [`margin_gap`].
+pub fn margin(
+    x: &Features,
+    y: &[f64],
+    weights: Option<&[f64]>,
+    lambda: f64,
+    loss: MarginLoss,
+    settings: &MarginSettings<'_>,
+) -> Result<LinearSolution> {
+    let total = check(x, y, weights)?;
+    if !(lambda > 0.0 && lambda.is_finite()) {
+        return Err(Error::argument("lambda", "be positive", lambda));
+    }
+    loss.check(y)?;
+    let problem = Problem { x, y, weights, total, lambda, loss };
+    let state = if x.cols() > x.rows() && x.rows() <= MOST_DENSE && x.rows() * x.cols() <= 1 << 27 {
+        reduced(&problem, settings)?
+    } else {
+        solve(&problem, settings)?
+    };
+    let gap = problem.gap(&state, settings.offset)?;
+    let relative_gap = gap.relative().max(0.0);
+    Ok(LinearSolution {
+        nonzero: state.w.iter().filter(|w| **w != 0.0).count(),
+        coefficients: state.w,
+        intercept: state.b,
+        objective: gap.primal,
+        relative_gap,
+        dof: None,
+        converged: relative_gap <= settings.tolerance,
+        iterations: state.iterations,
+    })
+}
+
+fn solve(problem: &Problem<'_>, settings: &MarginSettings<'_>) -> Result<State> {
+    let (n, p) = (problem.x.rows() as f64, problem.x.cols());
+    if problem.loss.is_smooth() {
+        return newton::solve(problem, settings, p <= MOST_DENSE);
+    }
+    if p <= MOST_DENSE && n * (p as f64).powi(2) <= MOST_WORK {
+        return interior::solve(problem, settings);
+    }
+    descent::solve(problem, settings)
+}
+
+/// Xᵀ = Q R: the problem in v = Qᵀw, with the rows of Rᵀ for features.
+fn reduced(problem: &Problem<'_>, settings: &MarginSettings<'_>) -> Result<State> {
+    let (rows, cols) = (problem.x.rows(), problem.x.cols());
+    let x = problem.x.to_dense();
+    let qr = PivotedQr::new(Matrix::from_fn(cols, rows, |i, j| x.get(j, i)))?;
+    let small = Features::Dense(qr.transposed_triangle());
+    let mut state = solve(&Problem { x: &small, ..*problem }, settings)?;
+    state.w.resize(cols, 0.0);
+    qr.apply_q(&mut state.w)?;
+    Ok(state)
+}

@@ -1,0 +1,160 @@
+//! Newton's method in the primal, for losses with a derivative (squares of corners have one: their curvature jumps,
+//! and the method is then semismooth and ends after finitely many steps).
+
+use super::super::features::{add_scaled, dot};
+use super::hessian::{factor, normal_matrix};
+use super::{MarginSettings, Problem, State};
+use crate::error::{Error, Result};
+use crate::linalg::Matrix;
+
+/// Solves by factoring p × p Hessians, or by conjugate gradients if they would be too large.
+pub(super) fn solve(problem: &Problem<'_>, settings: &MarginSettings<'_>, factored: bool) -> Result<State> {
+    let (n, p) = (problem.x.rows(), problem.x.cols());
+    let ridge = 2.0 * problem.lambda * problem.total;
+    let mut state = State { w: vec![0.0; p], b: 0.0, dual: vec![0.0; n], iterations: 0 };
+    let mut f = vec![0.0; n];
+    let mut stalled = 0;
+    loop {
+        if !(settings.go_on)() {
+            return Err(Error::Interrupted);
+        }
+        let (mut curvatures, mut forces) = (vec![0.0; n], vec![0.0; n]);
+        for i in 0..n {
+            let (u, h) = problem.loss.slope_and_curvature(problem.y[i], f[i]);
+            state.dual[i] = u;
+            forces[i] = problem.weight(i) * u;
+            curvatures[i] = problem.weight(i) * h;
+        }
+        let through = problem.x.multiply_transposed(&forces);
+        let push: f64 = if settings.offset { forces.iter().sum() } else { 0.0 };
+        let rough = problem.rough_gap(&f, &state.dual, &through, &state.w);
+        let size: f64 = forces.iter().map(|u| u.abs()).sum::<f64>().max(f64::MIN_POSITIVE);
+        let balanced = push.abs() <= 0.1 * settings.tolerance * size;
+        if (rough <= 0.5 * settings.tolerance && balanced)
+            || state.iterations >= settings.most_iterations
+            || stalled > 2
+        {
+            let done = problem.gap(&state, settings.offset)?.relative() <= settings.tolerance;
+            if done || state.iterations >= settings.most_iterations || stalled > 2 {
+                return Ok(state);
+            }
+        }
+        state.iterations += 1;
+        let mut rhs: Vec<f64> = through.iter().zip(&state.w).map(|(g, w)| g - ridge * w).collect();
+        if settings.offset {
+            rhs.push(push);
+        }
+        let direction = if factored {
+            let matrix = normal_matrix(problem.x, &curvatures, ridge, settings.offset);
+            let Some(factor) = factor(matrix) else { return Ok(state) };
+            let mut step = Matrix::column_vector(rhs.clone());
+            factor.solve(&mut step);
+            step.into_vec()
+        } else {
+            conjugate_gradients(problem, &curvatures, ridge, &rhs, settings)?
+        };
+        let (step, shift) = (&direction[..p], if settings.offset { direction[p] } else { 0.0 });
+        let mut change = problem.x.multiply(step);
+        change.iter_mut().for_each(|c| *c += shift);
+        let t = line_search(problem, &f, &change, &state.w, step, dot(&rhs, &direction));
+        stalled = if t == 0.0 { stalled + 3 } else { stalled + usize::from(t * dot(&rhs, &direction) == 0.0) };
+        add_scaled(&mut state.w, t, step);
+        state.b += t * shift;
+        add_scaled(&mut f, t, &change);
+        // f is carried along; from time to time it is computed afresh.
+        if state.iterations % 8 == 0 {
+            f = problem.x.multiply(&state.w);
+            f.iter_mut().for_each(|f| *f += state.b);
+        }
+    }
+}
+
+/// The longest of 1, ½, ¼, … with a sufficient decrease of the objective (times W); 0 if there is none.
+fn line_search(problem: &Problem<'_>, f: &[f64], change: &[f64], w: &[f64], step: &[f64], decrease: f64) -> f64 {
+    let ridge = problem.lambda * problem.total;
+    let (along, own) = (dot(w, step), dot(step, step));
+    // Differences row by row: the objective itself would drown the last decreases in rounding.
+    let difference = |t: f64| {
+        let losses: f64 = (0..f.len())
+            .map(|i| {
+                let y = problem.y[i];
+                problem.weight(i) * (problem.loss.value(y, f[i] + t * change[i]) - problem.loss.value(y, f[i]))
+            })
+            .sum();
+        losses + ridge * (2.0 * t * along + t * t * own)
+    };
+    let losses: f64 = (0..f.len()).map(|i| problem.weight(i) * problem.loss.value(problem.y[i], f[i])).sum();
+    let rounding = 1e-15 * (losses + ridge * dot(w, w));
+    let mut t = 1.0;
+    for _ in 0..40 {
+        if difference(t) <= -1e-4 * t * decrease + rounding {
+            return t;
+        }
+        t *= 0.5;
+    }
+    0.0
+}
+
+/// (XᵀDX + ridge)⁻¹ rhs to a hundredth, preconditioned by its diagonal.
+fn conjugate_gradients(
+    problem: &Problem<'_>,
+    d: &[f64],
+    ridge: f64,
+    rhs: &[f64],
+    settings: &MarginSettings<'_>,
+) -> Result<Vec<f64>> {
+    let p = problem.x.cols();
+    let apply = |v: &[f64]| {
+        let mut image = problem.x.multiply(&v[..p]);
+        let shift = v.get(p).copied().unwrap_or(0.0);
+        image.iter_mut().zip(d).for_each(|(f, d)| *f = (*f + shift) * d);
+        let mut back = problem.x.multiply_transposed(&image);
+        add_scaled(&mut back, ridge, &v[..p]);
+        if v.len() > p {
+            back.push(image.iter().sum());
+        }
+        back
+    };
+    let mut diagonal = match problem.x {
+        super::super::Features::Dense(x) => {
+            (0..p).map(|j| x.col(j).iter().zip(d).map(|(x, d)| x * x * d).sum::<f64>() + ridge).collect::<Vec<f64>>()
+        }
+        super::super::Features::Sparse(x) => (0..p)
+            .map(|j| {
+                let (rows, values) = x.col(j);
+                rows.iter().zip(values).map(|(i, v)| v * v * d[*i as usize]).sum::<f64>() + ridge
+            })
+            .collect(),
+    };
+    if rhs.len() > p {
+        diagonal.push(d.iter().sum::<f64>().max(f64::MIN_POSITIVE));
+    }
+    let mut x = vec![0.0; rhs.len()];
+    let mut rest = rhs.to_vec();
+    let mut z: Vec<f64> = rest.iter().zip(&diagonal).map(|(r, d)| r / d).collect();
+    let mut direction = z.clone();
+    let mut size = dot(&rest, &z);
+    let target = 1e-4 * size;
+    for _ in 0..500 {
+        if size <= target || !(size > 0.0) {
+            break;
+        }
+        if !(settings.go_on)() {
+            return Err(Error::Interrupted);
+        }
+        let image = apply(&direction);
+        let curvature = dot(&direction, &image);
+        if !(curvature > 0.0) {
+            break;
+        }
+        let step = size / curvature;
+        add_scaled(&mut x, step, &direction);
+        add_scaled(&mut rest, -step, &image);
+        z.iter_mut().zip(&rest).zip(&diagonal).for_each(|((z, r), d)| *z = r / d);
+        let next = dot(&rest, &z);
+        let keep = next / size;
+        direction.iter_mut().zip(&z).for_each(|(p, z)| *p = z + keep * *p);
+        size = next;
+    }
+    Ok(x)
+}
