@@ -77,6 +77,23 @@ impl Certificate {
         }
     }
 
+    /// A certificate with nothing in it but whether it holds: for convex problems, whose stationary points are minima.
+    pub(crate) fn of_convex(reason: Option<String>, duality_gap: Option<f64>) -> Self {
+        Certificate {
+            holds: reason.is_none(),
+            reason,
+            is_global: true,
+            stationary_points: 1,
+            root_residual: 0.0,
+            solve_residual: 0.0,
+            decomposition_residual: None,
+            orthogonality: None,
+            condition: None,
+            digits: 0.0,
+            duality_gap,
+        }
+    }
+
     /// The certificate of a convex problem: its answer is within a gap of the least objective.
     pub(crate) fn of_gap(gap: &Gap, tolerance: f64, root_residual: f64, is_zero: bool) -> Self {
         let relative = gap.relative();
@@ -88,17 +105,10 @@ impl Certificate {
         });
         let digits = if relative > 0.0 { (-libm::log10(relative)).clamp(0.0, 14.0) } else { 14.0 };
         Certificate {
-            holds: reason.is_none(),
-            reason,
-            is_global: true,
             stationary_points: usize::from(!is_zero),
             root_residual,
-            solve_residual: 0.0,
-            decomposition_residual: None,
-            orthogonality: None,
-            condition: None,
             digits: (digits * 10.0).floor() / 10.0,
-            duality_gap: Some(relative),
+            ..Certificate::of_convex(reason, Some(relative))
         }
     }
 }

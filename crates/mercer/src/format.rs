@@ -16,6 +16,7 @@ use thiserror::Error;
 use crate::data::{Encoder, Feature, Missing, Scale, TextAs};
 use crate::kernel::{self, Points};
 use crate::linalg::Matrix;
+use crate::linear::expand;
 use crate::model::{Expansion, Meaning, Model, Summary};
 
 const MAGIC: [u8; 8] = [0x93, b'M', b'E', b'R', b'C', b'E', b'R', b'\n'];
@@ -79,6 +80,9 @@ struct Header {
     width: usize,
     /// Text columns kept as codes.
     code_columns: usize,
+    /// The features are all monomials of the scaled ones up to this degree.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    degree: usize,
     /// Whether the scaled features are multiplied by a matrix before the kernel sees them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     is_projected: bool,
@@ -86,6 +90,14 @@ struct Header {
     /// What the models' values stand for.
     #[serde(default, skip_serializing_if = "is_numbers")]
     meaning: Meaning,
+}
+
+fn one() -> usize {
+    1
+}
+
+fn is_one(degree: &usize) -> bool {
+    *degree == 1
 }
 
 fn is_numbers(meaning: &Meaning) -> bool {
@@ -139,6 +151,7 @@ pub fn to_bytes(model: &Model) -> Result<Vec<u8>, FormatError> {
         points,
         width,
         code_columns,
+        degree: encoder.degree,
         is_projected: encoder.projection.is_some(),
         summaries: model.summaries.clone(),
         meaning: model.meaning.clone(),
@@ -201,6 +214,7 @@ pub fn from_bytes(bytes: &[u8]) -> Result<Model, FormatError> {
         missing: header.missing,
         scale: header.scale,
         nonnegative: header.nonnegative,
+        degree: 1,
         projection: None,
     };
     let encoded = encoder.width();
@@ -225,6 +239,15 @@ pub fn from_bytes(bytes: &[u8]) -> Result<Model, FormatError> {
             return contradiction("a learned metric with a kernel that has none");
         }
         encoder.projection = Some(numbers.matrix(encoded, header.width)?);
+    }
+    if header.degree != 1 {
+        // Counted before anything is made of it: a degree must give just the width that is there.
+        let is_linear = header.is_linear && !header.is_projected && header.code_columns == 0;
+        let most = header.width.saturating_add(1);
+        if !is_linear || header.degree == 0 || expand::monomials(encoded, header.degree, most).is_err() {
+            return contradiction("its degree does not fit its features");
+        }
+        encoder.degree = header.degree;
     }
     let coded = |feature: &&Feature| matches!(feature, Feature::Text { text_as: TextAs::Equality, .. });
     if encoder.points_width() != expected_width || encoder.features.iter().filter(coded).count() != header.code_columns

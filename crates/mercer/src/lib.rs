@@ -80,6 +80,7 @@ pub mod loss;
 pub mod low_rank;
 pub mod metric;
 mod model;
+pub mod penalty;
 pub mod plan;
 pub mod range;
 pub mod select;
@@ -95,6 +96,7 @@ pub use error::{Error, Result};
 pub use fit::{Fit, Fitted, Observer, Tried};
 pub use learn::{Learn, Learned};
 pub use linalg::Matrix;
+pub use linear::front::{LinearFit, LinearFitted, LinearTrial};
 pub use model::{HeldOut, Meaning, Model, Probability, Summary};
 
 /// What most programs need.
@@ -103,5 +105,5 @@ pub mod prelude {
     pub use crate::kernel::product::{Linear, Polynomial};
     pub use crate::kernel::radial::{Gaussian, Laplace, Matern12, Matern32, Matern52};
     pub use crate::kernel::spline::Spline;
-    pub use crate::{Error, Fit, Fitted, Learn, Learned, Matrix, Model, Result, Summary};
+    pub use crate::{Error, Fit, Fitted, Learn, Learned, LinearFit, LinearFitted, Matrix, Model, Result, Summary};
 }

@@ -26,6 +26,7 @@ pub mod cross_validation;
 pub(crate) mod design;
 pub mod expand;
 pub mod features;
+pub mod front;
 pub mod gap;
 mod kernel_lasso;
 pub mod lasso;

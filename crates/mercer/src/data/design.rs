@@ -38,6 +38,8 @@ pub struct Design {
     pub weights: Option<Vec<f64>>,
     /// For each row the number of its group, if rows that belong together were named.
     pub groups: Option<Vec<u32>>,
+    /// The features before they became monomials, if they did.
+    pub(crate) unexpanded: Option<Points>,
     /// Rows that were left out because a cell is missing.
     pub dropped_missing: usize,
     /// Rows that were left out because their weight is 0.
@@ -96,7 +98,8 @@ impl Design {
         let y = Matrix::from_fn(rows.len(), targets.len(), |i, t| targets[t][rows[i]]);
         let groups = roles.group.as_ref().map(|name| group_codes(frame, name, &rows)).transpose()?;
         let targets = roles.targets.clone();
-        Ok(Design { encoder, points, y, targets, weights, groups, dropped_missing, dropped_weightless })
+        let unexpanded = None;
+        Ok(Design { encoder, points, y, targets, weights, groups, unexpanded, dropped_missing, dropped_weightless })
     }
 
     /// Reads plain numbers: `x` with one row per example, `y` with one column per target. The features are
@@ -134,6 +137,14 @@ impl Design {
         Ok((frame, roles))
     }
 
+    /// The same rows with all monomials of their features up to a degree.
+    pub(crate) fn expanded(self, degree: usize) -> Result<Self> {
+        let names = self.encoder.feature_names();
+        let all = crate::linear::expand::polynomial(&self.points.to_matrix(), degree, Some(&names))?;
+        let encoder = Encoder { degree, ..self.encoder };
+        Ok(Design { points: Points::new(&all.high), unexpanded: Some(self.points), encoder, ..self })
+    }
+
     /// The same rows with a learned metric: their features times `projection` (features × new features).
     pub(crate) fn projected(&self, projection: &Matrix) -> Self {
         let x = super::project(&self.points.to_matrix(), projection);
@@ -151,6 +162,7 @@ impl Design {
             targets: self.targets.clone(),
             weights: self.weights.as_ref().map(|w| rows.iter().map(|row| w[*row]).collect()),
             groups: self.groups.as_ref().map(|g| rows.iter().map(|row| g[*row]).collect()),
+            unexpanded: self.unexpanded.as_ref().map(|points| points.subset(rows)),
             dropped_missing: 0,
             dropped_weightless: 0,
         }

@@ -6,6 +6,7 @@ use super::frame::{Column, Frame};
 use crate::error::{Error, Result, abbreviated};
 use crate::kernel::{Points, SharedKernel};
 use crate::linalg::{Matrix, exponent_of};
+use crate::linear::expand;
 
 /// How numeric features are scaled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -117,6 +118,8 @@ pub struct Encoder {
     pub scale: Scale,
     /// Whether values below 0 (after scaling) are clamped to it.
     pub nonnegative: bool,
+    /// All monomials of the scaled features up to this degree are features; 1 means the features themselves.
+    pub degree: usize,
     /// A learned metric: the scaled features (a row) times this matrix are what the kernel sees.
     pub projection: Option<Matrix>,
 }
@@ -146,12 +149,28 @@ impl Encoder {
             });
         }
         let Encoding { missing, scale, nonnegative, .. } = encoding;
-        Ok(Encoder { features, missing, scale, nonnegative, projection: None })
+        Ok(Encoder { features, missing, scale, nonnegative, degree: 1, projection: None })
     }
 
     /// Number of numeric features that the kernel sees.
     pub fn points_width(&self) -> usize {
-        self.projection.as_ref().map_or_else(|| self.width(), Matrix::cols)
+        match &self.projection {
+            Some(projection) => projection.cols(),
+            None if self.degree > 1 => {
+                expand::monomials(self.width(), self.degree, usize::MAX).map_or(usize::MAX, |all| all.len())
+            }
+            None => self.width(),
+        }
+    }
+
+    /// The names of what a linear function has coefficients for: features, or their monomials.
+    pub fn column_names(&self) -> Vec<String> {
+        let names = self.feature_names();
+        if self.degree <= 1 {
+            return names;
+        }
+        let nothing = Matrix::zeros(0, names.len());
+        expand::polynomial(&nothing, self.degree, Some(&names)).map_or(names, |all| all.names)
     }
 
     /// Number of numeric features after encoding (one-hot columns counted), before a learned metric.
@@ -250,6 +269,7 @@ impl Encoder {
         }
         let matrix = match &self.projection {
             Some(projection) => project(&matrix, projection),
+            None if self.degree > 1 => expand::polynomial(&matrix, self.degree, Some(&self.feature_names()))?.high,
             None => matrix,
         };
         Ok(Points::with_codes(&matrix, codes))

@@ -4,6 +4,9 @@ use crate::error::{Error, Result};
 use crate::linalg::Matrix;
 use crate::linalg::double::Double;
 
+/// The highest degree that is offered; beyond it powers say nothing that arithmetic could tell apart.
+pub const HIGHEST: usize = 30;
+
 /// The most numbers an expansion may have: 8 GiB of them.
 const MOST: usize = 1 << 30;
 

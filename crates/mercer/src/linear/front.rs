@@ -1,0 +1,308 @@
+//! The third front door: linear functions (and sparse kernel expansions) with penalties other than λ‖f‖ᵐ.
+
+mod choose;
+mod model;
+
+use std::sync::Arc;
+
+use super::expand;
+use crate::criterion::{Criterion, FoldRule, Folds};
+use crate::data::{Design, Encoding, Frame, Missing, Roles, Scale, TextAs};
+use crate::error::{Error, Result};
+use crate::fit::{Observer, kernel_for};
+use crate::kernel::SharedKernel;
+use crate::kernel::product::Linear;
+use crate::linalg::Matrix;
+use crate::model::{Model, Summary};
+use crate::penalty::Penalty;
+use crate::plan;
+
+/// Settings of a linear fit with the squared loss. Nothing is computed until one of the `fit` methods is called.
+///
+/// ```
+/// use mercer::penalty::Penalty;
+/// use mercer::prelude::*;
+///
+/// let x = Matrix::from_fn(40, 3, |i, j| ((i * (7 + 4 * j)) % 13) as f64);
+/// let y: Vec<f64> = (0..40).map(|i| 2.0 * x.get(i, 1) + 1.0).collect();
+/// let fitted = LinearFit::new(Penalty::Lasso).lambda(0.5).fit(&x, &y)?;
+/// assert_eq!(fitted.summary().support, Some(1));
+/// assert!(fitted.summary().certificate.duality_gap.unwrap() < 1e-8);
+/// # Ok::<(), mercer::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct LinearFit {
+    penalty: Penalty,
+    lambdas: Option<Vec<f64>>,
+    criterion: Criterion,
+    one_standard_error: bool,
+    kernel: Option<SharedKernel>,
+    degree: usize,
+    tolerance: f64,
+    seed: u64,
+    offset: bool,
+    scale: Scale,
+    missing: Missing,
+    text_as: TextAs,
+    memory: Option<u64>,
+    observer: Option<Observer>,
+}
+
+impl std::fmt::Debug for LinearFit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "LinearFit({}, degree {}, lambdas {:?})", self.penalty.spec(), self.degree, self.lambdas)
+    }
+}
+
+/// A linear model with everything that was found out on the way.
+#[derive(Debug, Clone)]
+pub struct LinearFitted {
+    /// Predicts; can be saved.
+    pub model: Model,
+    /// xᵀw + b on the training rows, one vector per target.
+    pub fitted: Vec<Vec<f64>>,
+    /// What was tried along λ, one per target; empty when λ was given.
+    pub tried: Vec<LinearTrial>,
+    /// Statistics of least squares, one per target; empty with a penalty.
+    pub least_squares: Vec<super::LeastSquares>,
+    /// The names of the coefficients.
+    pub names: Vec<String>,
+    /// The rows that were used.
+    pub design: Design,
+}
+
+/// The criterion along λ.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LinearTrial {
+    /// The target.
+    pub target: String,
+    /// Rising.
+    pub lambdas: Vec<f64>,
+    /// The criterion: mean squared error of held-out rows, or AIC, BIC.
+    pub scores: Vec<f64>,
+    /// Standard errors, with folds.
+    pub standard_errors: Option<Vec<f64>>,
+    /// Coefficients that are not 0 at each λ.
+    pub support: Vec<usize>,
+    /// Which λ was chosen.
+    pub chosen: usize,
+}
+
+impl LinearFitted {
+    /// What was found for the (first) target.
+    pub fn summary(&self) -> &Summary {
+        &self.model.summaries[0]
+    }
+}
+
+impl LinearFit {
+    /// A fit with this penalty: λ by ten folds, with offset, features as they are.
+    pub fn new(penalty: Penalty) -> Self {
+        LinearFit {
+            penalty,
+            lambdas: None,
+            criterion: Criterion::KFold(FoldRule { folds: 10, repeats: 1, in_order: false }),
+            one_standard_error: false,
+            kernel: None,
+            degree: 1,
+            tolerance: 1e-8,
+            seed: 1,
+            offset: true,
+            scale: Scale::None,
+            missing: Missing::Error,
+            text_as: TextAs::OneHot,
+            memory: None,
+            observer: None,
+        }
+    }
+
+    /// λ, above 0.
+    pub fn lambda(self, lambda: f64) -> Self {
+        self.lambdas(&[lambda])
+    }
+
+    /// λ to choose from, rising.
+    pub fn lambdas(self, lambdas: &[f64]) -> Self {
+        LinearFit { lambdas: Some(lambdas.to_vec()), ..self }
+    }
+
+    /// What λ is chosen by: `kfold`, or `aic` and `bic` for the Lasso and its kin.
+    pub fn criterion(self, criterion: Criterion) -> Self {
+        LinearFit { criterion, ..self }
+    }
+
+    /// Takes the largest λ within one standard error of the best.
+    pub fn one_standard_error(self) -> Self {
+        LinearFit { one_standard_error: true, ..self }
+    }
+
+    /// The kernel of a kernel Lasso.
+    pub fn kernel(self, kernel: SharedKernel) -> Self {
+        LinearFit { kernel: Some(kernel), ..self }
+    }
+
+    /// All monomials of the (scaled) features up to this degree become features.
+    pub fn degree(self, degree: usize) -> Self {
+        LinearFit { degree, ..self }
+    }
+
+    /// The relative duality gap of the final answer, from 1e-13 to 0.1.
+    pub fn tolerance(self, tolerance: f64) -> Self {
+        LinearFit { tolerance, ..self }
+    }
+
+    /// The seed with which folds are drawn.
+    pub fn seed(self, seed: u64) -> Self {
+        LinearFit { seed, ..self }
+    }
+
+    /// Without the offset b.
+    pub fn without_offset(self) -> Self {
+        LinearFit { offset: false, ..self }
+    }
+
+    /// How features are scaled.
+    pub fn scale(self, scale: Scale) -> Self {
+        LinearFit { scale, ..self }
+    }
+
+    /// What is done about missing cells.
+    pub fn missing(self, missing: Missing) -> Self {
+        LinearFit { missing, ..self }
+    }
+
+    /// How text columns are read; a linear function needs them one-hot.
+    pub fn text_as(self, text_as: TextAs) -> Self {
+        LinearFit { text_as, ..self }
+    }
+
+    /// Bytes that may be used; without it, what the system says is available.
+    pub fn memory(self, bytes: u64) -> Self {
+        LinearFit { memory: Some(bytes), ..self }
+    }
+
+    /// Told of every stage; may stop the fit.
+    pub fn observer(self, observer: Observer) -> Self {
+        LinearFit { observer: Some(observer), ..self }
+    }
+
+    /// Fits one target: `x` has one row per example.
+    pub fn fit(&self, x: &Matrix, y: &[f64]) -> Result<LinearFitted> {
+        self.fit_weighted(x, &Matrix::column_vector(y.to_vec()), None)
+    }
+
+    /// Fits several targets (the columns of `y`), with row weights if there are any.
+    pub fn fit_weighted(&self, x: &Matrix, y: &Matrix, weights: Option<&[f64]>) -> Result<LinearFitted> {
+        let (frame, roles) = Design::frame_of(x, y, weights)?;
+        self.fit_frame(&frame, &roles)
+    }
+
+    /// Fits a table.
+    pub fn fit_frame(&self, frame: &Frame, roles: &Roles) -> Result<LinearFitted> {
+        self.check_settings()?;
+        let nonnegative = self.kernel.as_ref().is_some_and(|kernel| kernel.needs_nonnegative());
+        let encoding =
+            Encoding { scale: self.scale, missing: self.missing, text_as: self.text_as, nonnegative };
+        let design = Design::new(frame, roles, encoding)?;
+        if design.points.code_columns() > 0 && self.kernel.is_none() {
+            let must = "one-hot for a linear function";
+            return Err(Error::argument("how text columns are read", must, "equality"));
+        }
+        let design = if self.degree > 1 { design.expanded(self.degree)? } else { design };
+        let width = if self.kernel.is_some() { design.rows() } else { design.points.features() };
+        self.check_memory(design.rows(), width)?;
+        let kernel: SharedKernel = match &self.kernel {
+            Some(kernel) => kernel_for(kernel, &design)?,
+            None => Arc::new(Linear),
+        };
+        self.stage("reading")?;
+        self.run(design, kernel)
+    }
+
+    fn stage(&self, name: &'static str) -> Result<()> {
+        match &self.observer {
+            Some(observer) if !observer(name) => Err(Error::Interrupted),
+            _ => Ok(()),
+        }
+    }
+
+    fn folds(&self, design: &Design) -> Result<Option<Folds>> {
+        match (&self.criterion, self.fixed_lambda()) {
+            (Criterion::KFold(rule), None) => {
+                let folds = rule.folds.min(design.rows());
+                let rule = FoldRule { folds, ..*rule };
+                Folds::draw(&rule, design.rows(), design.groups.as_deref(), self.seed).map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// λ, when there is nothing to choose.
+    fn fixed_lambda(&self) -> Option<f64> {
+        match (&self.penalty, self.lambdas.as_deref()) {
+            (Penalty::None, _) => Some(0.0),
+            (_, Some([lambda])) => Some(*lambda),
+            _ => None,
+        }
+    }
+
+    fn check_memory(&self, rows: usize, width: usize) -> Result<()> {
+        let needed = (rows as u64).saturating_mul(width as u64 + 16).saturating_mul(8 * 6);
+        let available = self.memory.unwrap_or_else(plan::available_memory);
+        if needed <= available {
+            return Ok(());
+        }
+        let what = "features, their copies and a decomposition";
+        Err(Error::Memory { rows, needed, available, what, hint: String::new() })
+    }
+
+    fn check_settings(&self) -> Result<()> {
+        match (&self.penalty, &self.kernel) {
+            (Penalty::NormPower, _) => {
+                return Err(Error::argument("the penalty of a linear fit", "another one; Fit and Learn have it", "norm-power"));
+            }
+            (Penalty::KernelLasso, None) => {
+                return Err(Error::argument("the kernel Lasso", "given a kernel", "none"));
+            }
+            (Penalty::KernelLasso, Some(_)) => {}
+            (_, Some(kernel)) if kernel.linear_scale().is_none() => {
+                let must = format!("linear for the penalty {}", self.penalty.spec());
+                return Err(Error::argument("the kernel", must, kernel.spec()));
+            }
+            _ => {}
+        }
+        let lambdas = self.lambdas.as_deref().unwrap_or(&[]);
+        if let Some(lambda) = lambdas.iter().find(|lambda| !(1e-100..=1e100).contains(*lambda)) {
+            return Err(Error::argument("lambda", "above 0 (from 1e-100 to 1e100)", lambda));
+        }
+        if let Some(pair) = lambdas.windows(2).find(|pair| pair[0] >= pair[1]) {
+            return Err(Error::argument("lambdas", "in rising order", format!("{} before {}", pair[0], pair[1])));
+        }
+        if self.lambdas.as_ref().is_some_and(Vec::is_empty) {
+            return Err(Error::Empty("there must be at least one λ to choose from".into()));
+        }
+        if self.penalty == Penalty::None && self.lambdas.is_some() {
+            return Err(Error::argument("λ", "left out without a penalty", format!("{lambdas:?}")));
+        }
+        if !(1e-13..=0.1).contains(&self.tolerance) {
+            return Err(Error::argument("tolerance", "from 1e-13 to 0.1, a relative duality gap", self.tolerance));
+        }
+        if !(1..=expand::HIGHEST).contains(&self.degree) {
+            let must = format!("from 1 to {}", expand::HIGHEST);
+            return Err(Error::argument("the degree of the features", must, self.degree));
+        }
+        if self.degree > 1 && self.penalty == Penalty::KernelLasso {
+            return Err(Error::argument("polynomial features", "used without a kernel", "kernel-lasso"));
+        }
+        let by_formula = matches!(self.criterion.spec().as_str(), "aic" | "bic");
+        let is_sparse = !matches!(self.penalty, Penalty::Tikhonov { .. });
+        match (&self.criterion, self.fixed_lambda()) {
+            (_, Some(_)) | (Criterion::KFold(_), None) => Ok(()),
+            (_, None) if by_formula && is_sparse => Ok(()),
+            (other, None) => {
+                let must = if is_sparse { "kfold, aic or bic for this penalty" } else { "kfold for this penalty" };
+                Err(Error::argument("criterion", must, other.spec()))
+            }
+        }
+    }
+}
