@@ -78,6 +78,17 @@ pub trait Kernel: Debug + Send + Sync {
         let _ = distances;
     }
 
+    /// [`of_distances`](Self::of_distances) in single precision, for those who will correct what that loses.
+    fn of_distances_single(&self, distances: &mut [f32]) {
+        let mut buffer = [0.0; 64];
+        for chunk in distances.chunks_mut(64) {
+            let buffer = &mut buffer[..chunk.len()];
+            buffer.iter_mut().zip(&*chunk).for_each(|(b, q)| *b = f64::from(*q));
+            self.of_distances(buffer);
+            chunk.iter_mut().zip(&*buffer).for_each(|(q, b)| *q = *b as f32);
+        }
+    }
+
     /// The derivatives of the kernel values with respect to the distances that
     /// [`of_distances`](Self::of_distances) takes, in their place. Only for squared Euclidean distances; 0 at distance
     /// 0, where some kernels have a kink.

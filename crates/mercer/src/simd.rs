@@ -66,9 +66,44 @@ pub(crate) fn exp(x: f64) -> f64 {
     if x < -708.0 { 0.0 } else { value }
 }
 
+/// eˣ in single precision for one lane, x ≤ 0; within 2 ulp, 0 below −87. The polynomial is Cephes'.
+#[inline(always)]
+pub(crate) fn exp_single(x: f32) -> f32 {
+    const LN2_HIGH: f32 = 0.693_359_4;
+    const LN2_LOW: f32 = -2.121_944_4e-4;
+    // Adding 1.5 · 2²³ rounds to an integer and leaves it in the low bits.
+    const ROUND: f32 = 12_582_912.0;
+    let clamped = if x < -87.0 { -87.0 } else { x };
+    let shifted = clamped * std::f32::consts::LOG2_E + ROUND;
+    let k = shifted - ROUND;
+    let r = (clamped - k * LN2_HIGH) - k * LN2_LOW;
+    let mut p = 1.987_569_2e-4;
+    p = p * r + 1.398_2e-3;
+    p = p * r + 8.333_452e-3;
+    p = p * r + 4.166_579_6e-2;
+    p = p * r + 1.666_666_5e-1;
+    p = p * r + 5.000_000_1e-1;
+    let tail = r * r * p + r;
+    let scale = f32::from_bits((shifted.to_bits() << 23).wrapping_add(0x3F80_0000));
+    let value = (1.0 + tail) * scale;
+    if x < -87.0 { 0.0 } else { value }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{exp, vectorize};
+    use super::{exp, exp_single, vectorize};
+
+    #[test]
+    fn exp_in_single_precision_is_within_2_ulp() {
+        for i in 0..870_000 {
+            let x = -0.000_1 * i as f32;
+            let (got, want) = (exp_single(x), libm::exp(f64::from(x)) as f32);
+            assert!((got.to_bits() as i32 - want.to_bits() as i32).abs() <= 2, "{x}: {got} for {want}");
+        }
+        assert_eq!(exp_single(0.0), 1.0);
+        assert_eq!(exp_single(-1e30), 0.0);
+        assert!(exp_single(f32::NAN).is_nan());
+    }
 
     #[test]
     fn exp_is_within_one_ulp_and_alike_in_every_version() {

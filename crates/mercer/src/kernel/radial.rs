@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::points::fill_blocks;
 use super::{Distance, Kernel, Point, Points, SharedKernel};
 use crate::error::{Error, Result};
-use crate::simd::{LANES, exp, vectorize};
+use crate::simd::{LANES, exp, exp_single, vectorize};
 use crate::table::{Arguments, Entry, Parameter, Value};
 
 const LENGTHSCALE: Parameter = Parameter {
@@ -68,6 +68,11 @@ pub trait Profile: Copy + Debug + Send + Sync + 'static {
     const ABSOLUTE: bool = false;
     /// φ at q = r² (or at q = r, if [`ABSOLUTE`](Self::ABSOLUTE)).
     fn at(&self, q: f64) -> f64;
+    /// φ in single precision.
+    #[inline(always)]
+    fn at_single(&self, q: f32) -> f32 {
+        self.at(f64::from(q)) as f32
+    }
     /// dφ/dq, for squared Euclidean distances q > 0.
     fn slope(&self, q: f64) -> f64;
     /// Refuses parameters that no kernel can have.
@@ -88,6 +93,10 @@ impl Profile for GaussianProfile {
     #[inline(always)]
     fn at(&self, q: f64) -> f64 {
         exp(-0.5 * q)
+    }
+    #[inline(always)]
+    fn at_single(&self, q: f32) -> f32 {
+        exp_single(-0.5 * q)
     }
     #[inline(always)]
     fn slope(&self, q: f64) -> f64 {
@@ -335,6 +344,14 @@ impl<P: Profile> Kernel for Radial<P> {
         vectorize(
             #[inline(always)]
             || distances.iter_mut().for_each(|q| *q = self.profile.at(*q * inverse)),
+        );
+    }
+
+    fn of_distances_single(&self, distances: &mut [f32]) {
+        let inverse = self.inverse[0] as f32;
+        vectorize(
+            #[inline(always)]
+            || distances.iter_mut().for_each(|q| *q = self.profile.at_single(*q * inverse)),
         );
     }
 

@@ -11,7 +11,7 @@
 //! |---|---|
 //! | `terms` | ℓᵢ, the best offset, the gap |
 //! | `rows` | where rows of K come from |
-//! | `shifted` | distances by way of products |
+//! | `shifted`, `singles` | distances by way of products, and in single precision |
 //! | `store` | rows that are kept, in single or double precision |
 //! | `pairs` | a thousand variables: the pair (or the one) that gains most, over and over |
 //! | `decompose`, `working_set` | many variables: the worst thousand at a time |
@@ -25,6 +25,7 @@ mod interior;
 mod pairs;
 mod rows;
 mod shifted;
+mod singles;
 mod store;
 mod subspace;
 mod terms;
@@ -127,6 +128,13 @@ pub fn solve(rows: &dyn KernelRows, problem: &BoxProblem<'_>, settings: &BoxSett
     terms::project(problem, &mut alpha);
     let movable = (0..n).filter(|i| problem.lower[*i] < problem.upper[*i]).count();
     let mut search = Search { rows, problem, settings, movable, iterations: 0, best: None };
+    if alpha.iter().all(|a| *a == 0.0) {
+        // The zero function costs nothing to measure, and may be it.
+        search.keep(&alpha, vec![0.0; n]);
+    }
+    if search.is_done() {
+        return search.finish();
+    }
     if settings.tolerance < MANY_DIGITS && movable <= FEW_ROWS && search.can_go_inside() {
         // Straight to the method that gives them.
         search.interior(&mut alpha)?;
@@ -157,17 +165,22 @@ struct Found {
 }
 
 impl Search<'_> {
-    /// Measures α with products in double precision or better, and keeps it if it is the best so far.
+    /// Measures α with products in twice the precision and keeps it if it is the best so far; returns Kα.
     fn judge(&mut self, alpha: &[f64]) -> Vec<f64> {
         let fitted = self.rows.product(alpha);
+        self.keep(alpha, fitted.clone());
+        fitted
+    }
+
+    /// Measures α, given Kα, and keeps it if it is the best so far.
+    fn keep(&mut self, alpha: &[f64], fitted: Vec<f64>) {
         let judgement = terms::judge(self.problem, alpha, &fitted);
         let is_better = self.best.as_ref().is_none_or(|best| {
             !best.judgement.relative_gap().is_finite() || judgement.relative_gap() < best.judgement.relative_gap()
         });
         if is_better {
-            self.best = Some(Found { alpha: alpha.to_vec(), fitted: fitted.clone(), judgement });
+            self.best = Some(Found { alpha: alpha.to_vec(), fitted, judgement });
         }
-        fitted
     }
 
     /// Whether an interior point can be had in time and memory: K of the rows that can move, and its factor.

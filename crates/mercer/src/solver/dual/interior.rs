@@ -19,6 +19,12 @@ const EXTRA_STEPS: usize = 4;
 /// The share of the way to the nearest bound that a step may go.
 const SHY: f64 = 0.995;
 
+/// What is added to K, relative to its diagonal, so that the solutions are accurate: K alone may be singular to rounding. A
+/// step that is a little too short in directions that f hardly feels is made up for by the next.
+const REGULAR: f64 = 1e-12;
+/// The share of the tolerance below which products of distances and multipliers are not pushed.
+const ENOUGH: f64 = 1e-2;
+
 /// One straight piece of a row's variable.
 #[derive(Clone, Copy)]
 struct Part {
@@ -76,6 +82,8 @@ struct Point<'a> {
     best_gap: f64,
     /// Whether the best has its variables at their bounds and zeros exactly.
     is_sparse: bool,
+    /// The mean of products below which none is aimed at.
+    least_mean: f64,
 }
 
 impl<'a> Point<'a> {
@@ -104,6 +112,7 @@ impl<'a> Point<'a> {
             best: vec![0.0; n],
             best_gap: f64::INFINITY,
             is_sparse: false,
+            least_mean: 0.0,
         };
         point.measure();
         point
@@ -163,7 +172,9 @@ impl<'a> Point<'a> {
     fn keep_if_better(&mut self, tolerance: f64) -> bool {
         let mut alpha = self.alpha.clone();
         terms::project(self.problem, &mut alpha);
-        let gap = self.gap(&alpha);
+        let judgement = self.judged(&alpha);
+        let gap = judgement.relative_gap();
+        self.least_mean = ENOUGH * tolerance * judgement.primal.abs() / (2 * self.parts.len()) as f64;
         let is_better = gap < self.best_gap;
         if is_better {
             self.best_gap = gap;
@@ -172,7 +183,7 @@ impl<'a> Point<'a> {
         if gap <= tolerance {
             let mut snapped = self.snapped();
             terms::project(self.problem, &mut snapped);
-            if self.gap(&snapped) <= tolerance {
+            if self.judged(&snapped).relative_gap() <= tolerance {
                 self.best = snapped;
                 self.is_sparse = true;
             }
@@ -180,10 +191,10 @@ impl<'a> Point<'a> {
         is_better
     }
 
-    fn gap(&self, alpha: &[f64]) -> f64 {
+    fn judged(&self, alpha: &[f64]) -> terms::Judgement {
         let fitted: Vec<f64> =
             (0..alpha.len()).into_par_iter().map(|i| double::dot(self.gram.col(i), alpha).value()).collect();
-        terms::judge(self.problem, alpha, &fitted).relative_gap()
+        terms::judge(self.problem, alpha, &fitted)
     }
 
     /// α with every part at the bound to which it goes. Of a distance and its multiplier one goes to 0; the smaller one,
@@ -227,6 +238,7 @@ impl<'a> Point<'a> {
         let total = double::sum(self.alpha.iter().copied()).value();
         let mean = self.complementarity();
 
+        let least = self.least_mean;
         let zero = vec![(0.0, 0.0); self.parts.len()];
         let predictor = self.direction(&system, 0.0, &zero, total);
         let reach = self.reach(&predictor);
@@ -235,11 +247,11 @@ impl<'a> Point<'a> {
         let ratio = after / mean;
         let centre = if mean > 0.0 { (ratio * ratio * ratio).min(1.0) } else { 0.0 };
         let products: Vec<(f64, f64)> = predictor.parts.iter().map(|d| (d.v * d.z, -d.v * d.w)).collect();
-        let mut direction = self.direction(&system, centre * mean, &products, total);
+        let mut direction = self.direction(&system, (centre * mean).max(least), &products, total);
         let mut reach_now = self.reach(&direction);
         if reach_now < 0.1 * reach {
             // A corrector that blocks the way is left out.
-            direction = self.direction(&system, centre.max(0.1) * mean, &zero, total);
+            direction = self.direction(&system, (centre.max(0.1) * mean).max(least), &zero, total);
             reach_now = self.reach(&direction);
         }
         let size = (SHY * reach_now).min(1.0);
@@ -375,15 +387,16 @@ struct System<'a> {
 impl<'a> System<'a> {
     fn new(gram: &'a Matrix, problem: &BoxProblem<'_>, stiff: Vec<f64>) -> Option<Self> {
         let n = gram.rows();
-        let diagonal: Vec<f64> = (0..n).map(|i| problem.curvature[i] + stiff[i]).collect();
+        let mut diagonal: Vec<f64> = (0..n).map(|i| problem.curvature[i] + stiff[i]).collect();
         let largest = (0..n).map(|i| gram.get(i, i)).fold(0.0, f64::max);
-        let mut extra = 0.0;
+        let mut extra = REGULAR * largest;
         for _ in 0..6 {
             let mut matrix = gram.clone();
             for i in 0..n {
                 matrix.set(i, i, gram.get(i, i) + diagonal[i] + extra);
             }
             if let Some(factor) = Cholesky::new(matrix) {
+                diagonal.iter_mut().for_each(|d| *d += extra);
                 let mut system = System { gram, stiff, diagonal, factor, ones: None };
                 if problem.has_offset {
                     let ones = system.solve_plain(&vec![1.0; n]);
@@ -392,8 +405,8 @@ impl<'a> System<'a> {
                 }
                 return Some(system);
             }
-            // Rounding made a pivot negative; corrections below take out what is added here.
-            extra = if extra == 0.0 { 1e-15 * n as f64 * largest } else { 30.0 * extra };
+            // Rounding made a pivot negative.
+            extra *= 30.0;
         }
         None
     }

@@ -3,6 +3,7 @@
 use rayon::prelude::*;
 
 use super::shifted::Shifted;
+use super::singles::Singles;
 use crate::kernel::{Kernel, Points};
 use crate::linalg::{Matrix, double};
 use crate::simd::vectorize;
@@ -133,6 +134,7 @@ pub struct KernelPoints<'a> {
     kernel: &'a dyn Kernel,
     points: &'a Points,
     shifted: Option<Shifted>,
+    singles: Option<Singles>,
 }
 
 /// Rows that one task fills together.
@@ -143,7 +145,12 @@ const SPAN: usize = 1536;
 impl<'a> KernelPoints<'a> {
     /// For this kernel on these points.
     pub fn new(kernel: &'a dyn Kernel, points: &'a Points) -> Self {
-        KernelPoints { kernel, points, shifted: Shifted::if_accurate(kernel, points) }
+        KernelPoints {
+            kernel,
+            points,
+            shifted: Shifted::if_accurate(kernel, points),
+            singles: Singles::if_possible(kernel, points),
+        }
     }
 
     /// Fills slices with rows, converting each span of values as it comes.
@@ -196,7 +203,10 @@ impl KernelRows for KernelPoints<'_> {
     }
 
     fn fill_single(&self, rows: &[usize], out: &mut [&mut [f32]]) {
-        self.fill_as(self.points, self.shifted.as_ref(), rows, out, |x| x as f32);
+        match &self.singles {
+            Some(singles) => singles.fill(self.kernel, rows, out),
+            None => self.fill_as(self.points, self.shifted.as_ref(), rows, out, |x| x as f32),
+        }
     }
 
     fn block(&self, rows: &[usize], columns: &[usize]) -> Matrix {

@@ -145,7 +145,7 @@ impl Shifted {
 }
 
 /// The value that more than half of the rows have, if there is one, judged by some of them.
-fn frequent(column: &[f64]) -> Option<f64> {
+pub(super) fn frequent(column: &[f64]) -> Option<f64> {
     let step = column.len().div_ceil(LOOK_AT).max(1);
     let mut some: Vec<f64> = column.iter().copied().step_by(step).collect();
     some.sort_by(f64::total_cmp);

@@ -18,18 +18,19 @@ impl Judgement {
     }
 }
 
+/// A residual that is beyond the kink by so little, relative to what it is the difference of, is on it: a wide box would
+/// make a loss out of rounding.
+const ROUNDING: f64 = 4.0 * f64::EPSILON;
+
 impl BoxProblem<'_> {
     /// The a in the box that gives ℓᵢ its value at v: clip(soft(t − v, ε)/q).
     #[inline(always)]
     pub(super) fn best_response(&self, i: usize, v: f64) -> f64 {
         let residual = self.target[i] - v;
-        let beyond = if residual > self.epsilon[i] {
-            residual - self.epsilon[i]
-        } else if residual < -self.epsilon[i] {
-            residual + self.epsilon[i]
-        } else {
+        let beyond = residual - self.epsilon[i].copysign(residual);
+        if beyond * residual <= 0.0 || beyond.abs() <= ROUNDING * (self.target[i].abs() + v.abs()) {
             return 0.0;
-        };
+        }
         let bound = if beyond > 0.0 { self.upper[i] } else { self.lower[i] };
         let free = beyond / self.curvature[i];
         if free.abs() < bound.abs() { free } else { bound }
@@ -79,8 +80,11 @@ fn shortfall(problem: &BoxProblem<'_>, i: usize, a: f64, best: f64, v: f64) -> f
     let residual = problem.target[i] - v;
     let (epsilon, curvature) = (problem.epsilon[i], problem.curvature[i]);
     // p(best) − p(a) along the straight piece of |·| that both share, or through 0.
-    let piece =
-        |from: f64, to: f64, sign: f64| (to - from) * (residual - epsilon * sign - 0.5 * curvature * (to + from));
+    let nothing = ROUNDING * (problem.target[i].abs() + v.abs());
+    let piece = |from: f64, to: f64, sign: f64| {
+        let slope = residual - epsilon * sign - 0.5 * curvature * (to + from);
+        if slope.abs() <= nothing { 0.0 } else { (to - from) * slope }
+    };
     if a == best {
         0.0
     } else if a * best < 0.0 {
@@ -149,9 +153,7 @@ pub(super) fn best_offset(problem: &BoxProblem<'_>, fitted: &[f64]) -> f64 {
     [left.0, left.1, right.0, right.1, middle]
         .into_iter()
         .map(|b| (total(b), b))
-        .fold((f64::INFINITY, middle), |best, next| {
-            if next.0 < best.0 || (next.0 <= best.0 * (1.0 + 1e-15) && next.1 == middle) { next } else { best }
-        })
+        .fold((f64::INFINITY, middle), |best, next| if next.0 < best.0 || (next.0 <= best.0 * (1.0 + 1e-15) && next.1 == middle) { next } else { best })
         .1
 }
 
