@@ -30,8 +30,13 @@ fn main() -> Outcome<()> {
         let started = Instant::now();
         if what == "path" {
             let [tolerance, offset, ..] = rest else { return Err("path needs TOLERANCE OFFSET".into()) };
-            let settings =
-                LassoSettings { tolerance: tolerance.parse()?, offset: offset.parse()?, ..LassoSettings::default() };
+            let smallest = std::env::var("SMALLEST").map_or(Ok(1e-3), |s| s.parse())?;
+            let settings = LassoSettings {
+                tolerance: tolerance.parse()?,
+                offset: offset.parse()?,
+                smallest,
+                ..LassoSettings::default()
+            };
             let path = lasso_path(&x, &y, None, None, &settings)?;
             seconds.push(started.elapsed().as_secs_f64());
             (last, lambdas) = (path.solutions, path.lambdas);

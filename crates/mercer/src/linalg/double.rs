@@ -36,6 +36,7 @@ impl Double {
         Double { high: -self.high, low: -self.low }
     }
 
+    #[inline(always)]
     pub fn plus(self, other: Double) -> Self {
         let (sum, error) = two_sum(self.high, other.high);
         Double { high: sum, low: self.low + other.low + error }

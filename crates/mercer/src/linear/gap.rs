@@ -8,6 +8,7 @@ use super::margin::MarginLoss;
 use super::{Features, check, check_lambda};
 use crate::error::{Error, Result};
 use crate::linalg::double::{self, Double};
+use crate::simd::vectorize;
 
 /// A primal and a dual value; the least objective lies between them.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -25,51 +26,83 @@ impl Gap {
     }
 }
 
+/// Rows or columns that one task works on.
+const CHUNK: usize = 256;
+
 /// xᵢᵀw + b for every row.
 fn values(x: &Features, w: &[f64], b: f64) -> Vec<Double> {
-    let start = Double::new(b);
-    match x {
-        Features::Dense(x) => {
-            let mut out = vec![start; x.rows()];
-            out.par_chunks_mut(256).enumerate().for_each(|(chunk, out)| {
-                for (j, w) in w.iter().enumerate().filter(|(_, w)| **w != 0.0) {
-                    for (out, x) in out.iter_mut().zip(&x.col(j)[chunk * 256..]) {
-                        *out = out.add_product(*x, *w);
+    let mut out = vec![Double::new(b); x.rows()];
+    out.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, out)| {
+        let start = chunk * CHUNK;
+        // Compiled for this processor: a fused multiplication is a function call elsewhere.
+        vectorize(
+            #[inline(always)]
+            || match x {
+                Features::Dense(x) => {
+                    for (j, w) in w.iter().enumerate().filter(|(_, w)| **w != 0.0) {
+                        for (out, x) in out.iter_mut().zip(&x.col(j)[start..]) {
+                            *out = out.add_product(*x, *w);
+                        }
                     }
                 }
-            });
-            out
-        }
-        Features::Sparse(x) => (0..x.rows())
-            .into_par_iter()
-            .map(|i| {
-                let (columns, entries) = x.row(i);
-                columns.iter().zip(entries).fold(start, |sum, (j, v)| sum.add_product(*v, w[*j as usize]))
-            })
-            .collect(),
-    }
+                Features::Sparse(x) => {
+                    for (i, out) in out.iter_mut().enumerate() {
+                        let (columns, entries) = x.row(start + i);
+                        for (j, v) in columns.iter().zip(entries) {
+                            *out = out.add_product(*v, w[*j as usize]);
+                        }
+                    }
+                }
+            },
+        );
+    });
+    out
 }
 
-/// Xᵀ u for u = high + low.
+/// Xᵀ u for u = high + low; low may be empty.
 fn transposed(x: &Features, high: &[f64], low: &[f64]) -> Vec<f64> {
-    match x {
-        Features::Dense(x) => (0..x.cols())
-            .into_par_iter()
-            .map(|j| double::dot(x.col(j), high).plus(double::dot(x.col(j), low)).value())
-            .collect(),
-        Features::Sparse(x) => (0..x.cols())
-            .into_par_iter()
-            .map(|j| {
-                let (rows, entries) = x.col(j);
-                rows.iter()
-                    .zip(entries)
-                    .fold(Double::default(), |sum, (i, v)| {
-                        sum.add_product(*v, high[*i as usize]).add_product(*v, low[*i as usize])
-                    })
-                    .value()
-            })
-            .collect(),
-    }
+    let mut out = vec![0.0; x.cols()];
+    out.par_chunks_mut(CHUNK / 8).enumerate().for_each(|(chunk, out)| {
+        let start = chunk * (CHUNK / 8);
+        vectorize(
+            #[inline(always)]
+            || {
+                for (k, out) in out.iter_mut().enumerate() {
+                    let sum = match x {
+                        Features::Dense(x) => {
+                            let column = x.col(start + k);
+                            double::dot(column, high).plus(double::dot(&column[..low.len()], low))
+                        }
+                        Features::Sparse(x) => {
+                            let (rows, entries) = x.col(start + k);
+                            let mut sum = Double::default();
+                            for (i, v) in rows.iter().zip(entries) {
+                                sum = sum.add_product(*v, high[*i as usize]);
+                            }
+                            if !low.is_empty() {
+                                for (i, v) in rows.iter().zip(entries) {
+                                    sum = sum.add_product(*v, low[*i as usize]);
+                                }
+                            }
+                            sum
+                        }
+                    };
+                    *out = sum.value();
+                }
+            },
+        );
+    });
+    out
+}
+
+/// Σ over rows in twice the precision, in chunks that are added in order.
+fn row_sum(rows: usize, term: impl Fn(usize) -> f64 + Sync) -> f64 {
+    let parts: Vec<Double> = (0..rows.div_ceil(CHUNK))
+        .into_par_iter()
+        .with_min_len(8)
+        .map(|chunk| double::sum((chunk * CHUNK..((chunk + 1) * CHUNK).min(rows)).map(&term)))
+        .collect();
+    parts.into_iter().fold(Double::default(), Double::plus).value()
 }
 
 fn split(values: &[Double]) -> (Vec<f64>, Vec<f64>) {
@@ -195,7 +228,7 @@ pub fn margin_gap(
     }
     let weight = |i: usize| weights.map_or(1.0, |w| w[i]);
     let f: Vec<f64> = values(x, coefficients, intercept).into_iter().map(Double::value).collect();
-    let losses = double::sum((0..y.len()).map(|i| weight(i) * loss.value(y[i], f[i]))).value() / total;
+    let losses = row_sum(y.len(), |i| weight(i) * loss.value(y[i], f[i])) / total;
     let primal = losses + lambda * double::dot(coefficients, coefficients).value();
 
     let mut u: Vec<f64> = dual.iter().zip(y).map(|(u, y)| loss.project(*y, *u)).collect();
@@ -207,9 +240,9 @@ pub fn margin_gap(
         u.iter_mut().filter(|u| **u * shrink > 0.0).for_each(|u| *u *= factor);
     }
     let weighted: Vec<f64> = u.iter().enumerate().map(|(i, u)| weight(i) * u).collect();
-    let through = transposed(x, &weighted, &vec![0.0; weighted.len()]);
+    let through = transposed(x, &weighted, &[]);
     let squares = double::dot(&through, &through).value();
-    let conjugates = double::sum((0..y.len()).map(|i| weight(i) * loss.negative_conjugate(y[i], u[i]))).value() / total;
+    let conjugates = row_sum(y.len(), |i| weight(i) * loss.negative_conjugate(y[i], u[i])) / total;
     // What rounding leaves of Σ w u is a force on b: it is charged as if b could be as large as the answer's values.
     let slack = if offset {
         let size = f.iter().fold(0.0, |max: f64, f| max.max(f.abs())) + intercept.abs();

@@ -141,7 +141,7 @@ pub(crate) fn plain_residuals(high: &Matrix, low: Option<&Matrix>, y: &[f64], w:
             }
         }
     }
-    out
+    out.into_iter().map(Double::normalised).collect()
 }
 
 fn fit(

@@ -13,6 +13,8 @@ mod interior;
 mod loss;
 mod newton;
 
+use rayon::prelude::*;
+
 use super::gap::{Gap, margin_gap};
 use super::{Features, LinearSolution, check};
 use crate::error::{Error, Result};
@@ -55,22 +57,30 @@ impl Problem<'_> {
         self.weights.map_or(1.0, |w| w[i])
     }
 
-    fn gap(&self, state: &State, offset: bool) -> Result<Gap> {
-        margin_gap(self.x, self.y, self.weights, offset, self.lambda, self.loss, &state.w, state.b, &state.dual)
+    /// The gap in twice the precision, kept in the state; relative.
+    fn judge(&self, state: &mut State, offset: bool) -> Result<f64> {
+        let gap =
+            margin_gap(self.x, self.y, self.weights, offset, self.lambda, self.loss, &state.w, state.b, &state.dual)?;
+        state.gap = Some(gap);
+        Ok(gap.relative())
     }
 
-    /// A relative gap cheap enough for every iteration: from f = Xw + b, u and g = Xᵀ(weights∘u).
-    fn rough_gap(&self, f: &[f64], u: &[f64], g: &[f64], w: &[f64]) -> f64 {
-        let (mut losses, mut conjugates) = (0.0, 0.0);
-        for i in 0..f.len() {
-            losses += self.weight(i) * self.loss.value(self.y[i], f[i]);
-            conjugates += self.weight(i) * self.loss.negative_conjugate(self.y[i], u[i]);
-        }
+    /// A relative gap cheap enough for every iteration: from the sums of the losses at f = Xw + b and of −loss*(−u), and
+    /// g = Xᵀ(weights∘u).
+    fn rough_gap(&self, losses: f64, conjugates: f64, g: &[f64], w: &[f64]) -> f64 {
         let square = |v: &[f64]| v.iter().map(|v| v * v).sum::<f64>();
         let primal = losses / self.total + self.lambda * square(w);
         let dual = conjugates / self.total - square(g) / (4.0 * self.lambda * self.total * self.total);
         if primal > 0.0 { (primal - dual) / primal } else { 0.0 }
     }
+}
+
+/// Σ over rows on all cores, in chunks that are added in order.
+pub(crate) fn row_sum(rows: usize, term: impl Fn(usize) -> f64 + Sync) -> f64 {
+    const CHUNK: usize = 2048;
+    let sum = |chunk: usize| (chunk * CHUNK..((chunk + 1) * CHUNK).min(rows)).map(&term).sum::<f64>();
+    let parts: Vec<f64> = (0..rows.div_ceil(CHUNK)).into_par_iter().map(sum).collect();
+    parts.iter().sum()
 }
 
 /// Where a solver stands.
@@ -80,6 +90,14 @@ pub(crate) struct State {
     /// The negated slopes of the losses, or what the dual solver has for them.
     pub dual: Vec<f64>,
     pub iterations: usize,
+    /// The gap of this very state, once it was computed.
+    pub gap: Option<Gap>,
+}
+
+impl State {
+    fn new(columns: usize, rows: usize) -> Self {
+        State { w: vec![0.0; columns], b: 0.0, dual: vec![0.0; rows], iterations: 0, gap: None }
+    }
 }
 
 /// Columns up to which p × p matrices are formed and factored.
@@ -104,18 +122,21 @@ pub fn margin(
     }
     loss.check(y)?;
     let problem = Problem { x, y, weights, total, lambda, loss };
-    let state = if x.cols() > x.rows() && x.rows() <= MOST_DENSE && x.rows() * x.cols() <= 1 << 27 {
+    let mut state = if x.cols() > x.rows() && x.rows() <= MOST_DENSE && x.rows() * x.cols() <= 1 << 27 {
         reduced(&problem, settings)?
     } else {
         solve(&problem, settings)?
     };
-    let gap = problem.gap(&state, settings.offset)?;
-    let relative_gap = gap.relative().max(0.0);
+    let relative_gap = match state.gap {
+        Some(gap) => gap.relative(),
+        None => problem.judge(&mut state, settings.offset)?,
+    };
+    let relative_gap = relative_gap.max(0.0);
     Ok(LinearSolution {
         nonzero: state.w.iter().filter(|w| **w != 0.0).count(),
         coefficients: state.w,
         intercept: state.b,
-        objective: gap.primal,
+        objective: state.gap.map_or(f64::NAN, |gap| gap.primal),
         relative_gap,
         dof: None,
         converged: relative_gap <= settings.tolerance,
@@ -143,5 +164,7 @@ fn reduced(problem: &Problem<'_>, settings: &MarginSettings<'_>) -> Result<State
     let mut state = solve(&Problem { x: &small, ..*problem }, settings)?;
     state.w.resize(cols, 0.0);
     qr.apply_q(&mut state.w)?;
+    // Judged again in the features that were given.
+    state.gap = None;
     Ok(state)
 }

@@ -5,6 +5,7 @@ use rayon::prelude::*;
 use crate::error::Result;
 use crate::linalg::double::Double;
 use crate::linalg::{Matrix, PivotedQr, exponent_of, thin_svd};
+use crate::simd::vectorize;
 
 /// A, rows × columns, as high + low parts, and b likewise.
 pub(crate) struct Precise {
@@ -46,9 +47,14 @@ impl Precise {
                 let range = chunk * 256..chunk * 256 + sums.len();
                 let (high, low) = (&self.high.col(j)[range.clone()], &self.low.col(j)[range]);
                 let minus = x.negated();
-                for ((sum, h), l) in sums.iter_mut().zip(high).zip(low) {
-                    *sum = sum.plus(Double { high: *h, low: *l }.times(minus)).normalised();
-                }
+                vectorize(
+                    #[inline(always)]
+                    || {
+                        for ((sum, h), l) in sums.iter_mut().zip(high).zip(low) {
+                            *sum = sum.plus(Double { high: *h, low: *l }.times(minus)).normalised();
+                        }
+                    },
+                );
             }
         });
         sums.into_iter().map(Double::value).collect()
@@ -60,11 +66,16 @@ impl Precise {
             .into_par_iter()
             .map(|j| {
                 let (high, low) = (self.high.col(j), self.low.col(j));
-                let mut sum = Double::default();
-                for i in 0..r.len() {
-                    sum = sum.plus(Double { high: high[i], low: low[i] }.times(r[i])).normalised();
-                }
-                sum.value()
+                vectorize(
+                    #[inline(always)]
+                    || {
+                        let mut sum = Double::default();
+                        for i in 0..r.len() {
+                            sum = sum.plus(Double { high: high[i], low: low[i] }.times(r[i])).normalised();
+                        }
+                        sum.value()
+                    },
+                )
             })
             .collect()
     }

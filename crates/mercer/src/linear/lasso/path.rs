@@ -216,7 +216,8 @@ impl<'a> Solver<'a> {
             return Ok(Some(active + offset));
         }
         let rows = self.design.rows();
-        if penalty.beta > 0.0 || rows * columns.len() > 1 << 24 {
+        // Only where that is cheap: it must not cost more than the fit.
+        if penalty.beta > 0.0 || rows * columns.len() * columns.len() > 1 << 26 {
             return Ok(None);
         }
         let mut matrix = Matrix::zeros(rows.max(columns.len()), columns.len());

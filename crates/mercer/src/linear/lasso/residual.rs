@@ -40,22 +40,11 @@ pub(super) fn descend(
 ) -> Result<()> {
     let mut residual = Residual { design, plain: std::mem::take(r), shift: 0.0 };
     let mut result = Ok(());
+    let mut accuracy = 1e-2;
     'rounds: for _ in 0..200 {
-        let mut worst = f64::INFINITY;
-        // Signs settle in a few rounds; then the Newton step is worth its products.
-        for _ in 0..3 {
-            if !go_on() {
-                result = Err(Error::Interrupted);
-                break 'rounds;
-            }
-            worst = sweep(&mut residual, columns, w, penalty, eta);
-            if worst <= eta {
-                break 'rounds;
-            }
-        }
-        residual.settle();
+        // Newton first: at a new λ all active columns miss their optimum by the same.
         for _ in 0..5 {
-            match newton(&mut residual, columns, w, penalty, (0.1 * eta / worst).clamp(1e-12, 1e-2), go_on) {
+            match newton(&mut residual, columns, w, penalty, accuracy, go_on) {
                 None => {
                     result = Err(Error::Interrupted);
                     break 'rounds;
@@ -64,6 +53,18 @@ pub(super) fn descend(
                 Some(false) => break,
             }
         }
+        for _ in 0..3 {
+            if !go_on() {
+                result = Err(Error::Interrupted);
+                break 'rounds;
+            }
+            let worst = sweep(&mut residual, columns, w, penalty, eta);
+            if worst <= eta {
+                break 'rounds;
+            }
+            accuracy = (0.1 * eta / worst).clamp(1e-10, 1e-2);
+        }
+        residual.settle();
     }
     residual.settle();
     *r = residual.plain;

@@ -65,7 +65,7 @@ pub(super) fn solve(problem: &Problem<'_>, settings: &MarginSettings<'_>) -> Res
         scale: 1.0 / (2.0 * problem.lambda * problem.total),
         base: 0.0,
         shift: 0.0,
-        state: State { w: vec![0.0; p], b: 0.0, dual: vec![0.0; n], iterations: 0 },
+        state: State::new(p, n),
         random: ChaCha8Rng::seed_from_u64(0),
     };
     let mut accuracy = 0.1;
@@ -73,7 +73,7 @@ pub(super) fn solve(problem: &Problem<'_>, settings: &MarginSettings<'_>) -> Res
     loop {
         walk.round(accuracy, settings)?;
         walk.state.b = walk.base + walk.constant * walk.shift;
-        let relative = problem.gap(&walk.state, settings.offset)?.relative();
+        let relative = problem.judge(&mut walk.state, settings.offset)?;
         if relative <= settings.tolerance || walk.state.iterations >= settings.most_iterations || accuracy < 1e-15 {
             return Ok(walk.state);
         }

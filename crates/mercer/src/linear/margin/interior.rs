@@ -5,7 +5,7 @@
 //! products are driven to 0 together (Mehrotra). A step costs one p × p matrix XᵀDX and its factor.
 
 use super::hessian::{factor, normal_matrix};
-use super::{MarginSettings, Problem, State};
+use super::{MarginSettings, Problem, State, row_sum};
 use crate::error::{Error, Result};
 use crate::linalg::{Cholesky, Matrix};
 
@@ -28,8 +28,10 @@ pub(super) fn solve(problem: &Problem<'_>, settings: &MarginSettings<'_>) -> Res
     let (n, p) = (problem.x.rows(), problem.x.cols());
     let ridge = 2.0 * problem.lambda * problem.total;
     let mut terms = start(problem);
-    let mut state = State { w: vec![0.0; p], b: 0.0, dual: vec![0.0; n], iterations: 0 };
+    let mut state = State::new(p, n);
     let mut f = vec![0.0; n];
+    // Xᵀ of the pulls; between fresh computations it follows from the steps.
+    let mut through = vec![0.0; p];
     let mut best = f64::INFINITY;
     let mut worse = 0;
     loop {
@@ -38,17 +40,23 @@ pub(super) fn solve(problem: &Problem<'_>, settings: &MarginSettings<'_>) -> Res
         }
         let mut pulls = vec![0.0; n];
         terms.iter().for_each(|t| pulls[t.row] += t.sign * t.a);
+        let loss = problem.loss;
         for i in 0..n {
             let weight = problem.weight(i);
-            state.dual[i] = if weight > 0.0 { problem.loss.project(problem.y[i], -pulls[i] / weight) } else { 0.0 };
+            state.dual[i] = if weight > 0.0 { loss.project(problem.y[i], -pulls[i] / weight) } else { 0.0 };
         }
-        let through = problem.x.multiply_transposed(&pulls);
+        state.gap = None;
+        if state.iterations % 8 == 0 {
+            through = problem.x.multiply_transposed(&pulls);
+        }
         let sum: f64 = if settings.offset { pulls.iter().sum() } else { 0.0 };
-        let rough = problem.rough_gap(&f, &state.dual, &through, &state.w);
+        let losses = row_sum(n, |i| problem.weight(i) * loss.value(problem.y[i], f[i]));
+        let conjugates = row_sum(n, |i| problem.weight(i) * loss.negative_conjugate(problem.y[i], state.dual[i]));
+        let rough = problem.rough_gap(losses, conjugates, &through, &state.w);
         let size: f64 = pulls.iter().map(|u| u.abs()).sum::<f64>().max(f64::MIN_POSITIVE);
         if rough.abs() <= 0.7 * settings.tolerance
             && sum.abs() <= 0.1 * settings.tolerance * size
-            && problem.gap(&state, settings.offset)?.relative() <= settings.tolerance
+            && problem.judge(&mut state, settings.offset)? <= settings.tolerance
         {
             return Ok(state);
         }
@@ -75,6 +83,10 @@ pub(super) fn solve(problem: &Problem<'_>, settings: &MarginSettings<'_>) -> Res
         let (direction, change) = step(problem, &factor, &mut terms, &rest, sigma * mu, true, settings.offset);
         let reach = (0.995 * longest(&terms)).min(1.0);
         state.w.iter_mut().zip(&direction).for_each(|(w, d)| *w += reach * d);
+        // ridge·dw + Xᵀ(s·da) = rest is what the step was solved for.
+        for (j, g) in through.iter_mut().enumerate() {
+            *g += reach * (rest[j] - ridge * direction[j]);
+        }
         if settings.offset {
             state.b += reach * direction[p];
         }

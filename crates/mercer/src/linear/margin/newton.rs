@@ -1,9 +1,11 @@
 //! Newton's method in the primal, for losses with a derivative (squares of corners have one: their curvature jumps,
 //! and the method is then semismooth and ends after finitely many steps).
 
+use rayon::prelude::*;
+
 use super::super::features::{add_scaled, dot};
 use super::hessian::{factor, normal_matrix};
-use super::{MarginSettings, Problem, State};
+use super::{MarginSettings, Problem, State, row_sum};
 use crate::error::{Error, Result};
 use crate::linalg::Matrix;
 
@@ -11,30 +13,38 @@ use crate::linalg::Matrix;
 pub(super) fn solve(problem: &Problem<'_>, settings: &MarginSettings<'_>, factored: bool) -> Result<State> {
     let (n, p) = (problem.x.rows(), problem.x.cols());
     let ridge = 2.0 * problem.lambda * problem.total;
-    let mut state = State { w: vec![0.0; p], b: 0.0, dual: vec![0.0; n], iterations: 0 };
+    let mut state = State::new(p, n);
     let mut f = vec![0.0; n];
     let mut stalled = 0;
     loop {
         if !(settings.go_on)() {
             return Err(Error::Interrupted);
         }
-        let (mut curvatures, mut forces) = (vec![0.0; n], vec![0.0; n]);
-        for i in 0..n {
-            let (u, h) = problem.loss.slope_and_curvature(problem.y[i], f[i]);
-            state.dual[i] = u;
-            forces[i] = problem.weight(i) * u;
-            curvatures[i] = problem.weight(i) * h;
-        }
+        let loss = problem.loss;
+        let rows: Vec<(f64, f64, f64)> = (0..n)
+            .into_par_iter()
+            .with_min_len(2048)
+            .map(|i| {
+                let (u, h) = loss.slope_and_curvature(problem.y[i], f[i]);
+                (loss.value(problem.y[i], f[i]), u, h)
+            })
+            .collect();
+        state.gap = None;
+        state.dual.iter_mut().zip(&rows).for_each(|(dual, (_, u, _))| *dual = *u);
+        let forces: Vec<f64> = rows.iter().enumerate().map(|(i, (_, u, _))| problem.weight(i) * u).collect();
+        let curvatures: Vec<f64> = rows.iter().enumerate().map(|(i, (.., h))| problem.weight(i) * h).collect();
+        let losses = row_sum(n, |i| problem.weight(i) * rows[i].0);
+        let conjugates = row_sum(n, |i| problem.weight(i) * loss.negative_conjugate(problem.y[i], rows[i].1));
         let through = problem.x.multiply_transposed(&forces);
         let push: f64 = if settings.offset { forces.iter().sum() } else { 0.0 };
-        let rough = problem.rough_gap(&f, &state.dual, &through, &state.w);
+        let rough = problem.rough_gap(losses, conjugates, &through, &state.w);
         let size: f64 = forces.iter().map(|u| u.abs()).sum::<f64>().max(f64::MIN_POSITIVE);
         let balanced = push.abs() <= 0.1 * settings.tolerance * size;
         if (rough <= 0.5 * settings.tolerance && balanced)
             || state.iterations >= settings.most_iterations
             || stalled > 2
         {
-            let done = problem.gap(&state, settings.offset)?.relative() <= settings.tolerance;
+            let done = problem.judge(&mut state, settings.offset)? <= settings.tolerance;
             if done || state.iterations >= settings.most_iterations || stalled > 2 {
                 return Ok(state);
             }
@@ -56,11 +66,12 @@ pub(super) fn solve(problem: &Problem<'_>, settings: &MarginSettings<'_>, factor
         let (step, shift) = (&direction[..p], if settings.offset { direction[p] } else { 0.0 });
         let mut change = problem.x.multiply(step);
         change.iter_mut().for_each(|c| *c += shift);
-        let t = line_search(problem, &f, &change, &state.w, step, dot(&rhs, &direction));
+        let before = |i: usize| rows[i].0;
+        let t = line_search(problem, &f, &change, (&state.w, step), dot(&rhs, &direction), (before, losses));
         stalled = if t == 0.0 { stalled + 3 } else { stalled + usize::from(t * dot(&rhs, &direction) == 0.0) };
-        add_scaled(&mut state.w, t, step);
         state.b += t * shift;
         add_scaled(&mut f, t, &change);
+        add_scaled(&mut state.w, t, step);
         // f is carried along; from time to time it is computed afresh.
         if state.iterations % 8 == 0 {
             f = problem.x.multiply(&state.w);
@@ -69,21 +80,23 @@ pub(super) fn solve(problem: &Problem<'_>, settings: &MarginSettings<'_>, factor
     }
 }
 
-/// The longest of 1, ½, ¼, … with a sufficient decrease of the objective (times W); 0 if there is none.
-fn line_search(problem: &Problem<'_>, f: &[f64], change: &[f64], w: &[f64], step: &[f64], decrease: f64) -> f64 {
+/// The longest of 1, ½, ¼, … with a sufficient decrease of the objective (times W); 0 if there is none. `before` are
+/// the losses at f and their sum.
+fn line_search(
+    problem: &Problem<'_>,
+    f: &[f64],
+    change: &[f64],
+    (w, step): (&[f64], &[f64]),
+    decrease: f64,
+    (before, losses): (impl Fn(usize) -> f64 + Sync, f64),
+) -> f64 {
     let ridge = problem.lambda * problem.total;
     let (along, own) = (dot(w, step), dot(step, step));
     // Differences row by row: the objective itself would drown the last decreases in rounding.
     let difference = |t: f64| {
-        let losses: f64 = (0..f.len())
-            .map(|i| {
-                let y = problem.y[i];
-                problem.weight(i) * (problem.loss.value(y, f[i] + t * change[i]) - problem.loss.value(y, f[i]))
-            })
-            .sum();
-        losses + ridge * (2.0 * t * along + t * t * own)
+        let term = |i: usize| problem.weight(i) * (problem.loss.value(problem.y[i], f[i] + t * change[i]) - before(i));
+        row_sum(f.len(), term) + ridge * (2.0 * t * along + t * t * own)
     };
-    let losses: f64 = (0..f.len()).map(|i| problem.weight(i) * problem.loss.value(problem.y[i], f[i])).sum();
     let rounding = 1e-15 * (losses + ridge * dot(w, w));
     let mut t = 1.0;
     for _ in 0..40 {
