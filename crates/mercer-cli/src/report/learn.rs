@@ -60,17 +60,25 @@ fn trials(page: &mut Page, learned: &Learned) {
     let score = |trial: &LearnTrial| trial.scores[best(trial)];
     own.sort_by(|a, b| b.chosen.is_some().cmp(&a.chosen.is_some()).then(score(a).total_cmp(&score(b))));
     let held_out = learned.summary().held_out.as_ref();
-    let measure = held_out.map_or_else(String::new, |held_out| measure_name(&held_out.measure).to_owned());
-    let mut grid = Grid::new(vec!["kernel".into(), "loss".into(), "exponent".into(), "λ".into(), measure]);
+    let measure = held_out.map_or("", |held_out| measure_name(&held_out.measure));
+    // Only what differs is worth a column.
+    let differs = |read: &dyn Fn(&LearnTrial) -> String| own.iter().any(|trial| read(trial) != read(own[0]));
+    let kernel = |trial: &LearnTrial| trial.kernel.spec();
+    let loss = |trial: &LearnTrial| trial.loss.clone();
+    let exponent = |trial: &LearnTrial| short(trial.exponent);
+    let shown = [differs(&kernel), differs(&loss), differs(&exponent), true, true];
+    let only = |cells: Vec<Cell>| cells.into_iter().zip(shown).filter(|(_, is)| *is).map(|(cell, _)| cell).collect();
+    let names = ["kernel", "loss", "exponent", "λ", measure];
+    let mut grid = Grid::new(names.iter().zip(shown).filter(|(_, is)| *is).map(|(name, _)| (*name).to_owned()).collect());
     for trial in own.iter().take(MOST_TRIALS) {
         let value = score(trial);
-        grid.row(vec![
-            Cell::Text(abbreviated(&trial.kernel.spec(), 40)),
-            Cell::Text(abbreviated(&trial.loss, 40)),
+        grid.row(only(vec![
+            Cell::Text(abbreviated(&kernel(trial), 50)),
+            Cell::Text(abbreviated(&loss(trial), 50)),
             Cell::Number(trial.exponent),
             Cell::Number(trial.lambdas[best(trial)]),
             if trial.chosen.is_some() { Cell::Best(value) } else { Cell::Number(value) },
-        ]);
+        ]));
     }
     page.blank();
     if learned.model.summaries().len() > 1 && learned.model.classes().is_none() {
