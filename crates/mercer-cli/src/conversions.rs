@@ -45,8 +45,11 @@ fn penalty(loss: &str, n: f64, ridge: f64, is_linear: bool) -> Vec<Conversion> {
         "squared-hinge" => vec![cost("scikit-learn's LinearSVC")],
         "squared-epsilon-insensitive" => vec![cost("scikit-learn's LinearSVR")],
         "logistic" => vec![cost("scikit-learn's LogisticRegression")],
-        // Its loss is twice ours over its scale σ, its threshold epsilon·σ.
-        "huber" => vec![alpha(2.0 * n * ridge, "scikit-learn's HuberRegressor, times its scale_")],
+        // Its loss is twice ours over its scale, its epsilon our threshold over its scale.
+        "huber" => {
+            let of = "scikit-learn's HuberRegressor (epsilon · scale_ = threshold)";
+            vec![Conversion { name: "alpha_times_scale", value: 2.0 * n * ridge, of }]
+        }
         _ => Vec::new(),
     };
     match (loss, is_linear) {
@@ -73,7 +76,10 @@ fn width(kernel: &dyn Kernel) -> Option<Conversion> {
 pub fn line(all: &[Conversion]) -> Option<String> {
     let part = |conversion: &Conversion| match conversion.of {
         "the same" => format!("{} = {}", conversion.name, short(conversion.value)),
-        of => format!("{} = {} in {of}", conversion.name.replace("glmnet_", ""), short(conversion.value)),
+        of => {
+            let name = conversion.name.replace("glmnet_", "").replace("_times_scale", " · scale_");
+            format!("{name} = {} in {of}", short(conversion.value))
+        }
     };
     (!all.is_empty()).then(|| all.iter().map(part).collect::<Vec<_>>().join(", "))
 }

@@ -56,9 +56,9 @@ pub fn criteria() -> anyhow::Result<Done> {
 
 /// Name, formula and parameters of one member of an axis.
 fn describe<T>(text: &mut String, entry: &Entry<T>) {
-    let _ = writeln!(text, "  {:<24}{}", entry.name, entry.formula);
+    let _ = writeln!(text, "  {:<29}{}", entry.name, entry.formula);
     for parameter in entry.parameters {
-        let _ = writeln!(text, "  {:<24}  {} ({}): {}", "", parameter.name, parameter.default, parameter.about);
+        let _ = writeln!(text, "  {:<29}  {} ({}): {}", "", parameter.name, parameter.default, parameter.about);
     }
 }
 

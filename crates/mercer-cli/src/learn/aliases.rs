@@ -65,7 +65,7 @@ pub fn list() -> String {
             Always(kernel) => (kernel, ""),
             Unless(kernel) => (kernel, " unless another is named"),
         };
-        format!("  {:<24}{}: --loss {} --kernel {kernel}{may}\n", alias.name, alias.about, alias.losses[0])
+        format!("  {:<29}{}: --loss {} --kernel {kernel}{may}\n", alias.name, alias.about, alias.losses[0])
     };
     ALIASES.iter().map(line).collect()
 }

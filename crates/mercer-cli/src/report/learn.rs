@@ -118,12 +118,14 @@ fn facts(page: &mut Page, found: &Found, t: usize, summary: &Summary) {
     if let Some(line) = conversions::line(&conversions::of(&found.learned.model, summary)) {
         page.line("", &line);
     }
-    page.line("error", &errors_line(summary));
+    let models = found.learned.model.summaries();
+    let of_classes = found.codes.is_some() && models.len() > 1;
+    let losses: Vec<f64> = models.iter().filter_map(|summary| summary.train_loss).collect();
+    let shared = Summary { train_loss: Some(spread(&losses).0), ..summary.clone() };
+    page.line("error", &errors_line(if of_classes { &shared } else { summary }));
     if let Some(line) = assessed(found, t) {
         page.line("", &line);
     }
-    let models = found.learned.model.summaries();
-    let of_classes = found.codes.is_some() && models.len() > 1;
     let all: Vec<String> =
         if of_classes { models.iter() } else { models[t..=t].iter() }.filter_map(|s| s.support).map(integer).collect();
     page.line("support", &format!("{} of {} rows have a coefficient", all.join(", "), integer(summary.rows)));
