@@ -2,6 +2,7 @@
 
 mod compare;
 mod fit;
+mod loss;
 mod path;
 mod table;
 mod values;
@@ -12,20 +13,23 @@ use clap::{Args, Parser, Subcommand};
 
 pub use compare::CompareOptions;
 pub use fit::FitOptions;
+pub use loss::{ClassWeightArgument, LossArgument};
 pub use path::PathOptions;
 pub use table::{RowOptions, TableOptions};
-pub use values::{ScaleArgument, Style, TextArgument};
+pub use values::{KernelArgument, ScaleArgument, Style, TextArgument};
 
 use values::{noise, row_count, thread_count};
 
-/// Regularised regression in kernel spaces: exact, for every exponent, with a certificate on every answer.
+/// Regularised regression and classification in kernel spaces, with a certificate on every answer.
 ///
-/// Mercer minimises (1/n) Σ (y − f(x) − b)² + λ‖f‖ᵐ over the functions f of a kernel's space and an offset b.
+/// Mercer minimises (1/n) Σ (y − f(x) − b)² + λ‖f‖ᵐ over the functions f of a kernel's space and an offset b, exactly.
 /// Exponent m = 2 is kernel ridge regression. What you do not give is chosen: kernel, metric, exponent and λ.
+/// With --loss the square may be any loss of `mercer losses`: support vectors, quantiles, classes.
 ///
 ///   mercer demo                                             see it work
 ///   mercer fit table.csv --target y --output m.mercer       fit and keep the model
 ///   mercer predict m.mercer new.csv > predicted.csv         use it
+///   mercer fit table.csv --target kind --loss logistic      classes and their probabilities
 ///   mercer path table.csv --target y                        everything along λ
 ///   mercer compare table.csv --target y                     methods side by side on the same folds
 #[derive(Debug, Parser)]
@@ -71,6 +75,8 @@ pub enum Command {
     Demo,
     /// List the kernels with their formulas and parameters
     Kernels,
+    /// List the losses with their formulas and parameters
+    Losses,
     /// List what models can be chosen by, with formulas and parameters
     Criteria,
     /// Print a completion script for your shell
@@ -87,11 +93,15 @@ pub enum Command {
 
 /// Predict with a saved model: adds a column `prediction` to a table
 ///
+/// A model of classes adds the class as the training table wrote it, a model of several quantiles one column for each
+/// (`prediction_q0.1`, …). If the table has the target, the error is printed too.
+///
 /// Examples:
 ///
 ///   mercer predict m.mercer new.csv > predicted.csv
 ///   mercer predict m.mercer new.parquet --output predicted.parquet
 ///   mercer predict m.mercer new.csv --json
+///   mercer predict classes.mercer new.csv --probability --decision
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub struct PredictOptions {
@@ -105,6 +115,12 @@ pub struct PredictOptions {
     /// The name of the added column (with several targets: followed by _TARGET)
     #[arg(long, value_name = "NAME", default_value = "prediction")]
     pub name: String,
+    /// Add the probability of every class: `probability_CLASS`
+    #[arg(long)]
+    pub probability: bool,
+    /// Add the values by which classes are told apart: `decision`, or `decision_CLASS` for each of more than two
+    #[arg(long)]
+    pub decision: bool,
     /// Print one JSON object with the predictions instead of a table
     #[arg(long, conflicts_with = "output")]
     pub json: bool,

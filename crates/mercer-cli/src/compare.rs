@@ -1,5 +1,7 @@
 //! `mercer compare`: methods side by side, every choice made again inside every fold.
 
+mod classes;
+mod losses;
 pub mod methods;
 mod score;
 
@@ -7,19 +9,43 @@ use std::io::Write;
 
 use mercer::assess::{assess, outer_folds};
 use mercer::criterion::{FoldRule, Folds};
-use mercer::data::{Column, Frame, Roles};
+use mercer::data::{Classes, Column, Frame, Roles};
 use serde_json::{Value, json};
 
 use crate::args::{Common, CompareOptions, Style};
 use crate::chart::bars::bars;
 use crate::files;
 use crate::grid::{Cell, Grid};
-use crate::outcome::Done;
+use crate::outcome::{Done, Usage};
 use crate::progress::Progress;
 use crate::report::{integer, short};
 use crate::svg::dots::{self, Dot};
-use methods::{Method, Task};
+use methods::{Learns, Method, Task};
 use score::{Score, ranks};
+
+/// What is measured: of numbers, or of classes.
+struct Words {
+    error: &'static str,
+    key: &'static str,
+    second: &'static str,
+    second_key: &'static str,
+    title: &'static str,
+}
+
+const OF_NUMBERS: Words = Words {
+    error: "RMSE",
+    key: "rmse",
+    second: "R²",
+    second_key: "r2",
+    title: "RMSE on rows that were held out, all choices made without them",
+};
+const OF_CLASSES: Words = Words {
+    error: "error rate",
+    key: "error",
+    second: "log loss",
+    second_key: "log_loss",
+    title: "share of wrong classes on rows that were held out, all choices made without them",
+};
 
 /// A method and how it did; or why it could not.
 struct Entry {
@@ -33,20 +59,32 @@ pub fn run(options: &CompareOptions, common: &Common) -> anyhow::Result<Done> {
     }
     let frame = mercer_io::read(&options.table, &options.reading.to_read_options())?.frame;
     let roles = options.columns.to_roles_of_one_target(&frame)?;
+    let is_text = matches!(frame.column(&roles.targets[0]), Ok(Column::Text(_)));
+    let of_classes = options.classify || is_text || options.methods.iter().any(|method| method.is_of_classes());
+    let words = if of_classes { &OF_CLASSES } else { &OF_NUMBERS };
+    if let Some(other) = options.methods.iter().find(|method| method.is_of_classes() != of_classes) {
+        let (wants, has) = if of_classes { ("numbers", "classes") } else { ("classes", "numbers") };
+        let text = format!("--methods: {} is for {wants}, but here {has} are to be predicted", other.name);
+        return Err(Usage(format!("{text}; mercer compare --help lists the methods of both")).into());
+    }
+    if of_classes {
+        Classes::read(&frame, &roles.targets[0])?;
+    }
     let rule = FoldRule { folds: options.folds, repeats: options.repeats, in_order: false };
     let folds = outer_folds(&frame, &roles, &rule, common.seed)?;
     let progress = Progress::start(common.quiet);
+    let bench = Bench { options, common, frame: &frame, roles: &roles, folds: &folds, progress };
     let chosen: Vec<&'static Method> =
-        if options.methods.is_empty() { methods::all().collect() } else { options.methods.clone() };
+        if options.methods.is_empty() { methods::all(of_classes).collect() } else { options.methods.clone() };
     let mut entries = Vec::new();
     for method in chosen {
-        let result = try_method(method, options, common, &frame, &roles, &folds, &progress);
+        let result = bench.run(method);
         if let (Err(reason), true) = (&result, common.verbose) {
             say!("{}: {reason}", method.name);
         }
         entries.push(Entry { method, result });
     }
-    drop(progress);
+    drop(bench);
     if let [Entry { result: Err(reason), .. }, rest @ ..] = &entries[..]
         && rest.iter().all(|entry| entry.result.is_err())
     {
@@ -55,15 +93,15 @@ pub fn run(options: &CompareOptions, common: &Common) -> anyhow::Result<Done> {
     rank_and_sort(&mut entries);
 
     if let Some(path) = &options.svg {
-        files::save(path, svg(&entries, &roles, &folds).as_bytes())?;
+        files::save(path, svg(&entries, words, &roles, &folds).as_bytes())?;
     }
     if let Some(path) = &options.shown.output {
-        mercer_io::write_frame(path, &to_frame(&entries)?)?;
+        mercer_io::write_frame(path, &to_frame(&entries, words)?)?;
     }
     let text = match (options.shown.json, options.shown.format) {
-        (true, _) => format!("{}\n", to_json(&entries, &roles, &folds, common)),
-        (false, Style::Text) => page(&entries, &frame, &roles, &folds),
-        (false, style) => grid(&entries, style).render(style),
+        (true, _) => format!("{}\n", to_json(&entries, words, &roles, &folds, common)),
+        (false, Style::Text) => page(&entries, words, &frame, &roles, &folds),
+        (false, style) => grid(&entries, words, style).render(style),
     };
     let to_stderr = [&options.shown.output, &options.svg].into_iter().flatten().any(|path| path == "-");
     if !common.quiet || options.shown.json {
@@ -72,41 +110,54 @@ pub fn run(options: &CompareOptions, common: &Common) -> anyhow::Result<Done> {
     Ok(Done::Certified)
 }
 
-/// One method on all folds.
-fn try_method(
-    method: &'static Method,
-    options: &CompareOptions,
-    common: &Common,
-    frame: &Frame,
-    roles: &Roles,
-    folds: &Folds,
-    progress: &Progress,
-) -> Result<Score, String> {
-    let count = folds.groups.len();
-    let assessment = assess(frame, roles, folds, |training, fold| {
-        let stage = format!("{}, fold {} of {count}", method.name, fold + 1);
-        if common.verbose {
+/// What all methods have in common.
+struct Bench<'a> {
+    options: &'a CompareOptions,
+    common: &'a Common,
+    frame: &'a Frame,
+    roles: &'a Roles,
+    folds: &'a Folds,
+    progress: Progress,
+}
+
+impl Bench<'_> {
+    /// One method on all folds.
+    fn run(&self, method: &'static Method) -> Result<Score, String> {
+        let Bench { frame, roles, folds, .. } = self;
+        let score = match method.learn {
+            Learns::Numbers(learn) | Learns::OnRequest(learn) => {
+                assess(frame, roles, folds, |training, fold| learn(&self.task(method, training, fold)))
+                    .map(|assessment| Score::of_numbers(&assessment))
+            }
+            Learns::Classes(learn) => {
+                classes::assess(frame, roles, folds, |training, fold| learn(&self.task(method, training, fold)))
+            }
+        };
+        score.map_err(|error| error.to_string())
+    }
+
+    fn task<'t>(&'t self, method: &Method, training: &'t Frame, fold: usize) -> Task<'t> {
+        let stage = format!("{}, fold {} of {}", method.name, fold + 1, self.folds.groups.len());
+        if self.common.verbose {
             say!("{stage}");
         }
-        let observer = progress.observer_of(stage);
-        method.learn(&Task {
+        Task {
             training,
-            roles,
-            rows: &options.rows,
-            seed: common.seed,
-            budget: options.budget,
-            observer,
-        })
-    });
-    assessment.map(Score::new).map_err(|error| error.to_string())
+            roles: self.roles,
+            rows: &self.options.rows,
+            seed: self.common.seed,
+            budget: self.options.budget,
+            observer: self.progress.observer_of(stage),
+        }
+    }
 }
 
 /// Ranks within each fold, among the methods that have a result; the least error first.
 fn rank_and_sort(entries: &mut [Entry]) {
     let mut scores: Vec<&mut Score> = entries.iter_mut().filter_map(|entry| entry.result.as_mut().ok()).collect();
-    let folds = scores.first().map_or(0, |score| score.errors().len());
+    let folds = scores.first().map_or(0, |score| score.errors.len());
     for fold in 0..folds {
-        let errors: Vec<f64> = scores.iter().map(|score| score.errors()[fold]).collect();
+        let errors: Vec<f64> = scores.iter().map(|score| score.errors[fold]).collect();
         for (score, rank) in scores.iter_mut().zip(ranks(&errors)) {
             score.rank += rank / folds as f64;
         }
@@ -116,10 +167,15 @@ fn rank_and_sort(entries: &mut [Entry]) {
 }
 
 /// Mean and deviation share a column where people read it.
-fn grid(entries: &[Entry], style: Style) -> Grid {
-    let errors: &[&str] = if style == Style::Csv { &["RMSE", "sd"] } else { &["RMSE ± sd"] };
-    let columns = [&["method"], errors, &["R²", "mean rank", "seconds per fit"]].concat();
-    let mut grid = Grid::new(columns.iter().map(|name| (*name).to_owned()).collect());
+fn grid(entries: &[Entry], words: &Words, style: Style) -> Grid {
+    let errors = match style {
+        Style::Csv => vec![words.error.to_owned(), "sd".into()],
+        _ => vec![format!("{} ± sd", words.error)],
+    };
+    let rest = [words.second, "mean rank", "seconds per fit"].map(str::to_owned);
+    let columns: Vec<String> = [vec!["method".to_owned()], errors, rest.to_vec()].concat();
+    let count = columns.len();
+    let mut grid = Grid::new(columns);
     for entry in entries {
         let mut cells = vec![Cell::Text(entry.method.name.into())];
         match &entry.result {
@@ -129,22 +185,22 @@ fn grid(entries: &[Entry], style: Style) -> Grid {
                     Style::Csv => cells.extend([Cell::Number(mean), Cell::Number(deviation)]),
                     _ => cells.push(Cell::Spread(mean, deviation)),
                 }
-                cells.push(score.r2().map_or(Cell::Nothing, Cell::Number));
+                cells.push(score.second.map_or(Cell::Nothing, Cell::Number));
                 cells.push(Cell::Number(score.rank));
                 // To the millisecond: the rest is chance.
-                cells.push(Cell::Number((1000.0 * score.seconds()).round() / 1000.0));
+                cells.push(Cell::Number((1000.0 * score.seconds).round() / 1000.0));
             }
-            Err(_) => cells.resize(columns.len(), Cell::Nothing),
+            Err(_) => cells.resize(count, Cell::Nothing),
         }
         grid.row(cells);
     }
     grid
 }
 
-fn page(entries: &[Entry], frame: &Frame, roles: &Roles, folds: &Folds) -> String {
+fn page(entries: &[Entry], words: &Words, frame: &Frame, roles: &Roles, folds: &Folds) -> String {
     let target = roles.targets.first().map_or("", String::as_str);
     let mut text = format!("  {} rows, target {target}, {}\n\n", integer(frame.rows()), in_words(folds));
-    text.push_str(&grid(entries, Style::Text).render(Style::Text));
+    text.push_str(&grid(entries, words, Style::Text).render(Style::Text));
     for entry in entries {
         if let Err(reason) = &entry.result {
             text.push_str(&format!("  {} could not be fitted: {reason}\n", entry.method.name));
@@ -157,7 +213,7 @@ fn page(entries: &[Entry], frame: &Frame, roles: &Roles, folds: &Folds) -> Strin
             Some((entry.method.name.to_owned(), mean, short(mean)))
         })
         .collect();
-    text.push_str("\n  RMSE on rows that were held out, all choices made without them\n");
+    text.push_str(&format!("\n  {}\n", words.title));
     text.push_str(&bars(&lengths, 48));
     text
 }
@@ -169,7 +225,7 @@ fn in_words(folds: &Folds) -> String {
     }
 }
 
-fn svg(entries: &[Entry], roles: &Roles, folds: &Folds) -> String {
+fn svg(entries: &[Entry], words: &Words, roles: &Roles, folds: &Folds) -> String {
     let dots: Vec<Dot> = entries
         .iter()
         .filter_map(|entry| {
@@ -178,37 +234,37 @@ fn svg(entries: &[Entry], roles: &Roles, folds: &Folds) -> String {
         })
         .collect();
     let target = roles.targets.first().map_or("", String::as_str);
-    dots::draw(&dots, &format!("{target}: {}", in_words(folds)), "RMSE on held-out rows: mean ± standard deviation")
+    dots::draw(&dots, &format!("{target}: {}", in_words(folds)), &format!("{} on held-out rows: mean ± standard deviation", words.error))
 }
 
-fn to_frame(entries: &[Entry]) -> mercer::Result<Frame> {
+fn to_frame(entries: &[Entry], words: &Words) -> mercer::Result<Frame> {
     let number = |value: &dyn Fn(&Score) -> Option<f64>| {
         let cell = |entry: &Entry| entry.result.as_ref().ok().and_then(value).unwrap_or(f64::NAN);
         Column::Number(entries.iter().map(cell).collect())
     };
     let mut frame = Frame::new(entries.len());
     frame.push("method", Column::Text(entries.iter().map(|entry| Some(entry.method.name.to_owned())).collect()))?;
-    frame.push("rmse", number(&|score| Some(score.mean())))?;
+    frame.push(words.key, number(&|score| Some(score.mean())))?;
     frame.push("standard_deviation", number(&|score| Some(score.deviation())))?;
-    frame.push("r2", number(&Score::r2))?;
+    frame.push(words.second_key, number(&|score| score.second))?;
     frame.push("mean_rank", number(&|score| Some(score.rank)))?;
-    frame.push("seconds", number(&|score| Some(score.seconds())))?;
+    frame.push("seconds", number(&|score| Some(score.seconds)))?;
     Ok(frame)
 }
 
-fn to_json(entries: &[Entry], roles: &Roles, folds: &Folds, common: &Common) -> Value {
+fn to_json(entries: &[Entry], words: &Words, roles: &Roles, folds: &Folds, common: &Common) -> Value {
     let methods: Vec<Value> = entries
         .iter()
         .map(|entry| match &entry.result {
             Ok(score) => json!({
                 "method": entry.method.name,
                 "about": entry.method.about,
-                "rmse": score.errors(),
+                words.key: score.errors,
                 "mean": score.mean(),
                 "standard_deviation": score.deviation(),
-                "r2": score.r2(),
+                words.second_key: score.second,
                 "mean_rank": score.rank,
-                "seconds": score.seconds(),
+                "seconds": score.seconds,
             }),
             Err(reason) => json!({ "method": entry.method.name, "about": entry.method.about, "error": reason }),
         })

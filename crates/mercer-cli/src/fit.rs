@@ -11,14 +11,14 @@ use mercer::auto::Trial;
 use mercer::criterion::FoldRule;
 use mercer::data::{Frame, Roles};
 use mercer::journal::SharedJournal;
-use mercer::{Fitted, format};
+use mercer::{Fitted, Model, format};
 
 use crate::args::{Common, FitOptions};
 use crate::journal::{self, FileJournal};
 use crate::outcome::Done;
 use crate::progress::Progress;
-use crate::{files, json, report, surface};
-pub use settings::{Settings, by_itself, named};
+use crate::{files, json, learn, report, surface};
+pub use settings::{Settings, by_itself, kernels, named};
 
 /// What a run found.
 pub struct Found {
@@ -41,10 +41,28 @@ pub struct Search {
 
 pub fn run(options: &FitOptions, common: &Common) -> anyhow::Result<Done> {
     let started = Instant::now();
-    settings::check(options)?;
-    check_places(options)?;
+    let mut options = learn::aliases::spelled_out(options)?;
+    // Whether --loss squared is for numbers or classes only the table can tell.
+    let is_learned = learn::is_asked_for(&options);
+    let is_open = !is_learned && options.losses.loss.is_some();
+    if is_learned {
+        learn::check(&options)?;
+    } else if !is_open {
+        check(&options)?;
+    }
+    check_places(&options)?;
     let table = mercer_io::read(&options.table, &options.reading.to_read_options())?;
     let roles = options.columns.to_roles(&table.frame)?;
+    if is_open && learn::is_meant(&options, &table.frame, &roles) {
+        options.losses.classify = true;
+        learn::check(&options)?;
+    } else if is_open {
+        check(&options)?;
+    }
+    if is_learned || options.losses.classify {
+        return learn::run(&options, common, &table.frame, &roles, started);
+    }
+    let options = &options;
     let more = options.unlabelled.as_ref().map(|path| mercer_io::read(path, &options.reading.to_read_options()));
     let unlabelled = more.transpose()?.map(|table| table.frame);
 
@@ -59,7 +77,8 @@ pub fn run(options: &FitOptions, common: &Common) -> anyhow::Result<Done> {
     if let Some(journal) = journal.as_ref().filter(|journal| journal.found > 0 && !common.quiet) {
         say!("note: going on with {} finished pieces of work from the journal", journal.found);
     }
-    let mut found = carry_out(options, common, &settings, &table.frame, &roles, journal.clone())?;
+    let mut found = carry_out(options, common, &settings, &table.frame, &roles, journal.clone())
+        .map_err(|error| learn::advised(error, options, &roles))?;
     found.seconds = started.elapsed().as_secs_f64();
     if let Some(failure) = journal.and_then(|journal| journal.failure()) {
         say!("warning: {failure}");
@@ -78,12 +97,23 @@ pub fn run(options: &FitOptions, common: &Common) -> anyhow::Result<Done> {
         let saved = options.output.as_deref().zip(bytes.as_ref().map(Vec::len));
         report::fit::page(&found, options, common, saved)
     };
-    // A model or a table on standard output leaves no room for a report there.
+    print(&text, options, common)?;
+    Ok(certified(&found.fitted.model, common))
+}
+
+/// A model or a table on standard output leaves no room for a report there.
+pub fn print(text: &str, options: &FitOptions, common: &Common) -> anyhow::Result<()> {
     let to_stderr = [&options.output, &options.surface].into_iter().flatten().any(|path| path == "-");
     if !common.quiet || options.json {
         if to_stderr { say!("{}", text.trim_end()) } else { write!(std::io::stdout(), "{text}")? }
     }
-    Ok(certified(&found.fitted, common))
+    Ok(())
+}
+
+/// Refuses options that do not go with a fit by the squared loss to numbers.
+fn check(options: &FitOptions) -> anyhow::Result<()> {
+    settings::check(options)?;
+    learn::refuse_without_loss(options)
 }
 
 /// The fit on all rows, and if asked for once more without each fold.
@@ -133,15 +163,19 @@ fn check_places(options: &FitOptions) -> anyhow::Result<()> {
 }
 
 /// Says why, if a certificate does not hold.
-fn certified(fitted: &Fitted, common: &Common) -> Done {
+pub fn certified(model: &Model, common: &Common) -> Done {
     let mut done = Done::Certified;
-    for summary in fitted.model.summaries() {
+    for summary in model.summaries() {
         if let Some(reason) = &summary.certificate.reason {
             say!("without certificate ({}): {reason}", summary.target);
             done = Done::Uncertified;
         }
         if summary.is_zero && !common.quiet {
-            let constant = if summary.has_offset { "the mean" } else { "0" };
+            let constant = match (summary.has_offset, summary.train_loss) {
+                (true, None) => "the mean",
+                (true, Some(_)) => "the best constant",
+                (false, _) => "0",
+            };
             say!(
                 "note: for {} at exponent {} and λ = {} the zero function has the lowest objective; the model predicts {constant}",
                 summary.target,

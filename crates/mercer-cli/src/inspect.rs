@@ -3,9 +3,10 @@
 use std::io::Write;
 
 use mercer::data::{Feature, Missing, TextAs};
+use mercer::{Meaning, Model, Probability};
 
 use crate::args::InspectOptions;
-use crate::json;
+use crate::{coefficients, conversions, json};
 use crate::outcome::Done;
 use crate::predict::load;
 use crate::report::{Page, certificate_line, errors_line, integer, penalty_line, scale_name, short};
@@ -41,14 +42,25 @@ pub fn run(options: &InspectOptions) -> anyhow::Result<Done> {
             n => format!("{} training points", integer(n)),
         },
     );
-    for summary in model.summaries() {
+    if let Some(line) = meaning(&model) {
+        page.line("predicts", &line);
+    }
+    for (t, summary) in model.summaries().iter().enumerate() {
         page.blank();
         let [low, high] = summary.target_range;
-        page.line(
-            "target",
-            &format!("{} ({} rows, {} … {})", summary.target, integer(summary.rows), short(low), short(high)),
-        );
+        let range = match model.classes() {
+            Some(_) => String::new(),
+            None => format!(", {} … {}", short(low), short(high)),
+        };
+        page.line("target", &format!("{} ({} rows{range})", summary.target, integer(summary.rows)));
+        if summary.train_loss.is_some() {
+            let support = summary.support.map_or_else(String::new, |n| format!(", {} support vectors", integer(n)));
+            page.line("loss", &format!("{}{support}", summary.loss));
+        }
         page.line("penalty", &penalty_line(summary));
+        if let Some(line) = conversions::line(&conversions::of(&model, summary)) {
+            page.line("", &line);
+        }
         page.line("error", &errors_line(summary));
         page.line(
             "norm",
@@ -59,10 +71,53 @@ pub fn run(options: &InspectOptions) -> anyhow::Result<Done> {
                 short(summary.intercept)
             ),
         );
+        if let Some(linear) = coefficients::of(&model, t, summary) {
+            coefficient_lines(&mut page, &linear);
+        }
         page.line("certain", &certificate_line(&summary.certificate, summary.is_zero));
     }
     write!(std::io::stdout(), "{page}")?;
     Ok(Done::Certified)
+}
+
+/// What the values of a model stand for, unless they are the target itself.
+fn meaning(model: &Model) -> Option<String> {
+    match model.meaning() {
+        Meaning::Numbers => None,
+        Meaning::Quantiles { sorted, .. } => {
+            Some(format!("quantiles{}", if *sorted { ", sorted so that they never cross" } else { "" }))
+        }
+        Meaning::Classes { target, classes, probability } => {
+            let shown = classes.names.iter().take(8).map(String::as_str).collect::<Vec<_>>().join(", ");
+            let more = if classes.len() > 8 { format!(", … ({} in all)", classes.len()) } else { String::new() };
+            let how = match probability {
+                Probability::Unknown => "without probabilities",
+                Probability::Stated => "probabilities stated by the loss",
+                Probability::Softmax => "probabilities stated by the loss, all classes at once",
+                Probability::Calibrated { .. } => "probabilities calibrated on held-out rows",
+            };
+            Some(format!("the class of {target}: {shown}{more}; {how}"))
+        }
+    }
+}
+
+/// In the units of the table where that is possible, the largest effects first.
+fn coefficient_lines(page: &mut Page, linear: &coefficients::Linear) {
+    const MOST: usize = 12;
+    let mut order: Vec<usize> = (0..linear.scaled.len()).collect();
+    order.sort_by(|a, b| linear.scaled[*b].1.abs().total_cmp(&linear.scaled[*a].1.abs()));
+    let shown = linear.raw.as_ref().map_or(&linear.scaled, |(raw, _)| raw);
+    for (place, index) in order.iter().take(MOST).enumerate() {
+        let (name, weight) = &shown[*index];
+        let scaled = if linear.raw.is_some() { format!(" ({} on the scaled feature)", short(linear.scaled[*index].1)) } else { String::new() };
+        page.line(if place == 0 { "weights" } else { "" }, &format!("{name}: {}{scaled}", short(*weight)));
+    }
+    if order.len() > MOST {
+        page.line("", &format!("… {} more; --json has all", order.len() - MOST));
+    }
+    if let Some((_, offset)) = &linear.raw {
+        page.line("", &format!("offset {} in the units of the table", short(*offset)));
+    }
 }
 
 fn describe(feature: &Feature) -> String {

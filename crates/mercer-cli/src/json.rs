@@ -1,10 +1,13 @@
 //! Reports for programs. JSON has no infinity: values that are not finite are null.
 
+pub mod learn;
+
 use mercer::select::Surface;
 use mercer::{Model, Summary, Tried};
 use serde_json::{Map, Value, json};
 
 use crate::fit::{Found, Search};
+use crate::{coefficients, conversions};
 
 /// What `fit --json` prints: one object, with the facts of a single target at its top level and those of
 /// several in a list `targets`.
@@ -119,19 +122,36 @@ pub fn model(model: &Model) -> Value {
     object.insert("has_learned_map".into(), json!(model.encoder().projection.is_some()));
     object.insert("scale".into(), json!(model.encoder().scale));
     object.insert("criterion".into(), json!(first.and_then(|summary| summary.chosen_by.clone())));
+    if let Some(classes) = model.classes() {
+        let numbers = || classes.names.iter().map(|name| name.parse::<f64>().ok()).collect::<Vec<_>>();
+        let names = if classes.are_numbers { json!(numbers()) } else { json!(classes.names) };
+        object.insert("classes".into(), names);
+    }
     match model.summaries() {
-        [only] => object.extend(target(only)),
+        [only] => object.extend(target(model, 0, only)),
         several => {
-            let list: Vec<Value> = several.iter().map(|summary| Value::Object(target(summary))).collect();
-            object.insert("targets".into(), Value::Array(list));
+            let list = several.iter().enumerate().map(|(t, summary)| Value::Object(target(model, t, summary)));
+            object.insert("targets".into(), list.collect());
+            // Classes share all but their own solution.
+            if let (Some(first), Some(_)) = (first, model.classes()) {
+                object.insert("loss".into(), json!(first.loss));
+                object.insert("lambda".into(), json!(first.lambda));
+                object.insert("exponent".into(), json!(first.exponent));
+                object.insert("train_error".into(), json!(first.train_error));
+                object.insert("held_out".into(), json!(first.held_out));
+                let gap = several.iter().filter_map(|summary| summary.certificate.duality_gap).fold(0.0, f64::max);
+                object.insert("duality_gap".into(), json!(gap));
+            }
         }
     }
     Value::Object(object)
 }
 
-fn target(summary: &Summary) -> Map<String, Value> {
+fn target(model: &Model, t: usize, summary: &Summary) -> Map<String, Value> {
     let facts = json!({
         "target": summary.target,
+        "loss": summary.loss,
+        "penalty": summary.penalty,
         "lambda": summary.lambda,
         "lambda_was_chosen": summary.lambda_was_chosen,
         "exponent": summary.exponent,
@@ -144,13 +164,21 @@ fn target(summary: &Summary) -> Map<String, Value> {
         "train_r2": summary.train_r2,
         "loo_rmse": summary.loo_rmse,
         "loo_r2": summary.loo_r2,
+        "train_loss": summary.train_loss,
+        "train_error": summary.train_error,
+        "held_out": summary.held_out,
+        "support": summary.support,
+        "duality_gap": summary.certificate.duality_gap,
+        "conversions": conversions::to_json(&conversions::of(model, summary)),
         "stationary_points": summary.certificate.stationary_points,
         "stationary_ridges": summary.stationary_ridges,
         "is_zero": summary.is_zero,
         "certificate": summary.certificate,
     });
-    match facts {
+    let mut map = match facts {
         Value::Object(map) => map,
         _ => Map::new(),
-    }
+    };
+    map.extend(coefficients::of(model, t, summary).map(|linear| linear.to_json()).unwrap_or_default());
+    map
 }

@@ -10,7 +10,9 @@ macro_rules! say {
 
 mod args;
 mod chart;
+mod coefficients;
 mod compare;
+mod conversions;
 mod demo;
 mod files;
 mod fit;
@@ -19,12 +21,14 @@ mod grid;
 mod inspect;
 mod journal;
 mod json;
+mod learn;
 mod manual;
 mod outcome;
 mod path;
 mod predict;
 mod progress;
 mod report;
+mod score;
 mod surface;
 mod svg;
 
@@ -67,6 +71,7 @@ fn run(arguments: &Arguments) -> ExitCode {
         Command::Generate(options) => generate::run(options, common),
         Command::Demo => demo::run(common),
         Command::Kernels => manual::kernels(),
+        Command::Losses => manual::losses(),
         Command::Criteria => manual::criteria(),
         Command::Completions { shell } => manual::completions(*shell),
         Command::Man { folder } => manual::pages(folder),

@@ -1,4 +1,4 @@
-//! What the program knows about itself: kernels, completions, man pages.
+//! What the program knows about itself: kernels, losses, completions, man pages.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -23,6 +23,22 @@ pub fn kernels() -> anyhow::Result<Done> {
     Ok(Done::Certified)
 }
 
+pub fn losses() -> anyhow::Result<Done> {
+    let mut text = String::from(
+        "Losses ℓ(y, v) of a prediction v, as they are written after --loss; r = y − v. Mercer minimises\n\
+         (1/n) Σ ℓ(y, f(x) + b) + λ‖f‖ᵐ, m ≥ 1 (squared: every m > 0).\n\n",
+    );
+    mercer::loss::all().into_iter().for_each(|entry| describe(&mut text, entry));
+    text.push_str(
+        "\nThe last three read the target as classes (labels y = ±1, one model per class if there are more than two);\n\
+         --classify lets the others do so too. With ranges a spec stands for choices: huber(threshold=0.1..10:5).\n\n\
+         Names they go by, after --method:\n\n",
+    );
+    text.push_str(&crate::learn::aliases::list());
+    write!(std::io::stdout(), "{text}")?;
+    Ok(Done::Certified)
+}
+
 pub fn criteria() -> anyhow::Result<Done> {
     let mut text = String::from(
         "What kernel, exponent and λ are chosen by, as it is written after --criterion; smaller is better.\n\
@@ -31,7 +47,8 @@ pub fn criteria() -> anyhow::Result<Done> {
     mercer::criterion::all().into_iter().for_each(|entry| describe(&mut text, entry));
     text.push_str(
         "\ntri and adj need rows without target, which dee can use: mercer fit --unlabelled FILE.\n\
-         kfold keeps the rows of one --group together.\n",
+         kfold keeps the rows of one --group together.\n\
+         With --loss other than squared: kfold (by refitting) and loo (approximate).\n",
     );
     write!(std::io::stdout(), "{text}")?;
     Ok(Done::Certified)
@@ -39,9 +56,9 @@ pub fn criteria() -> anyhow::Result<Done> {
 
 /// Name, formula and parameters of one member of an axis.
 fn describe<T>(text: &mut String, entry: &Entry<T>) {
-    let _ = writeln!(text, "  {:<24}{}", entry.name, entry.formula);
+    let _ = writeln!(text, "  {:<29}{}", entry.name, entry.formula);
     for parameter in entry.parameters {
-        let _ = writeln!(text, "  {:<24}  {} ({}): {}", "", parameter.name, parameter.default, parameter.about);
+        let _ = writeln!(text, "  {:<29}  {} ({}): {}", "", parameter.name, parameter.default, parameter.about);
     }
 }
 

@@ -25,6 +25,21 @@ impl std::fmt::Display for Usage {
 
 impl std::error::Error for Usage {}
 
+/// An error of which the command knows the remedy better than this module does.
+#[derive(Debug)]
+pub struct Advised {
+    pub cause: Error,
+    pub remedy: String,
+}
+
+impl std::fmt::Display for Advised {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.cause.fmt(f)
+    }
+}
+
+impl std::error::Error for Advised {}
+
 /// The end of a run, error or not.
 pub enum Outcome {
     Done(Done),
@@ -69,6 +84,9 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
 
 /// Which option helps; the library does not know the program's options.
 fn remedy(error: &anyhow::Error) -> Option<String> {
+    if let Some(advised) = error.downcast_ref::<Advised>() {
+        return Some(advised.remedy.clone());
+    }
     let core = error.chain().find_map(|cause| {
         cause.downcast_ref::<Error>().or_else(|| match cause.downcast_ref::<mercer_io::Error>() {
             Some(mercer_io::Error::Data(core)) => Some(core),

@@ -1,47 +1,40 @@
 //! `mercer predict`
 
+mod scores;
+
 use std::io::Write;
 
 use anyhow::Context;
-use mercer::data::{Column, Frame};
-use mercer::{Model, format};
-use serde_json::json;
+use mercer::data::{Classes, Column, Frame};
+use mercer::{Error, Meaning, Model, Probability, format};
+use serde_json::{Map, Value, json};
 
+use self::scores::{Score, scores};
 use crate::args::{Common, PredictOptions};
 use crate::outcome::Done;
-use crate::report::{integer, short};
+use crate::report::integer;
+use crate::score::{Predicted, quantile_of};
 
 pub fn run(options: &PredictOptions, common: &Common) -> anyhow::Result<Done> {
     let model = load(&options.model)?;
+    check(options, &model)?;
     let table = mercer_io::read(&options.table, &options.reading.to_read_options())?;
-    let columns = model.predict_frame(&table.frame)?;
+    let added = columns(&model, &table.frame, options)?;
     for (column, count) in model.encoder().unknown_categories(&table.frame)? {
         say!("note: column {column:?} has a category that training did not know in {} rows", integer(count));
     }
-    let names = column_names(&model, &options.name);
-    let scores: Vec<Option<Score>> = model
-        .summaries()
-        .iter()
-        .zip(&columns)
-        .map(|(summary, values)| Score::against(&table.frame, &summary.target, values))
-        .collect();
-
+    let scores = scores(&model, &table.frame, &options.name, options.probability)?;
     if options.json {
-        let predictions: serde_json::Map<String, serde_json::Value> =
-            names.iter().zip(&columns).map(|(name, values)| (name.clone(), json!(values))).collect();
-        let errors: serde_json::Map<String, serde_json::Value> = names
-            .iter()
-            .zip(&scores)
-            .filter_map(|(name, score)| Some((name.clone(), score.as_ref()?.to_json())))
-            .collect();
+        let predictions: Map<String, Value> =
+            added.iter().map(|(name, column)| (name.clone(), cells(column))).collect();
+        let errors: Map<String, Value> = scores.iter().map(|score| (score.name.clone(), score.to_json())).collect();
         let object = json!({ "n": table.frame.rows(), "predictions": predictions, "errors": errors });
         writeln!(std::io::stdout(), "{object}")?;
         return Ok(Done::Certified);
     }
-    let extra: Vec<(String, Vec<Option<f64>>)> = names.into_iter().zip(columns).collect();
-    mercer_io::write(&options.output, &table, &extra, None)?;
+    mercer_io::write_with(&options.output, &table, &added, None)?;
     if !common.quiet {
-        report(options, table.frame.rows(), &extra, &scores, &model);
+        report(options, table.frame.rows(), &added, &scores);
     }
     Ok(Done::Certified)
 }
@@ -52,64 +45,92 @@ pub fn load(path: &str) -> anyhow::Result<Model> {
     format::from_bytes(&bytes).with_context(|| format!("cannot use {path}"))
 }
 
-fn column_names(model: &Model, name: &str) -> Vec<String> {
-    match model.summaries() {
-        [_] => vec![name.to_owned()],
-        several => several.iter().map(|summary| format!("{name}_{}", summary.target)).collect(),
+/// Refuses to add what the model does not know.
+fn check(options: &PredictOptions, model: &Model) -> anyhow::Result<()> {
+    let asked = if options.probability { "--probability" } else { "--decision" };
+    match model.meaning() {
+        Meaning::Numbers | Meaning::Quantiles { .. } if options.probability || options.decision => {
+            anyhow::bail!("{asked} is for models of classes; {} predicts numbers", options.model)
+        }
+        Meaning::Classes { probability: Probability::Unknown, .. } if options.probability => anyhow::bail!(
+            "{} knows no probabilities: its loss is {}; fit it with --probability (calibrated on held-out rows) or with \
+             --loss logistic (which states them)",
+            options.model,
+            model.summaries()[0].loss
+        ),
+        _ => Ok(()),
+    }
+}
+
+/// The columns that are added to the table.
+fn columns(model: &Model, frame: &Frame, options: &PredictOptions) -> mercer::Result<Vec<(String, Column)>> {
+    let Some(predicted) = Predicted::by(model, frame)? else {
+        return Ok(names(model, &options.name).into_iter().zip(model.predict_frame(frame)?.iter().map(numbers)).collect());
+    };
+    let classes = &predicted.classes;
+    let mut added = vec![(options.name.clone(), classes.column(&predicted.codes))];
+    if options.probability {
+        let shares = predicted.probabilities.as_ref().ok_or_else(|| Error::Empty("no probabilities".into()))?;
+        added.extend(with_classes("probability", classes).zip(shares.iter().map(numbers)));
+    }
+    if options.decision {
+        let values = model.predict_frame(frame)?;
+        let names: Vec<String> =
+            if values.len() == 1 { vec!["decision".into()] } else { with_classes("decision", classes).collect() };
+        added.extend(names.into_iter().zip(values.iter().map(numbers)));
+    }
+    Ok(added)
+}
+
+fn with_classes<'a>(what: &'a str, classes: &'a Classes) -> impl Iterator<Item = String> + 'a {
+    classes.names.iter().map(move |name| format!("{what}_{name}"))
+}
+
+fn numbers(cells: &Vec<Option<f64>>) -> Column {
+    Column::Number(cells.iter().map(|cell| cell.unwrap_or(f64::NAN)).collect())
+}
+
+/// One name for each model of numbers: followed by the target if there are several, and by the quantile.
+fn names(model: &Model, name: &str) -> Vec<String> {
+    let of_quantiles = matches!(model.meaning(), Meaning::Quantiles { .. });
+    let targets: Vec<&str> = model.summaries().iter().map(|summary| plain_target(&summary.target, &summary.loss)).collect();
+    let several = targets.iter().any(|target| *target != targets[0]);
+    let mut names = Vec::new();
+    for (summary, target) in model.summaries().iter().zip(&targets) {
+        let target = if several { format!("_{target}") } else { String::new() };
+        let quantile = quantile_of(&summary.loss).filter(|_| of_quantiles);
+        names.push(format!("{name}{target}{}", quantile.map_or_else(String::new, |q| format!("_q{q}"))));
+    }
+    names
+}
+
+/// The target's own name: models of several quantiles carry their loss behind it.
+pub fn plain_target<'a>(target: &'a str, loss: &str) -> &'a str {
+    target.strip_suffix(loss).and_then(|rest| rest.strip_suffix(' ')).unwrap_or(target)
+}
+
+fn cells(column: &Column) -> Value {
+    match column {
+        Column::Number(cells) => json!(cells),
+        Column::Text(cells) => json!(cells),
     }
 }
 
 /// On standard error: standard output may be the table.
-fn report(
-    options: &PredictOptions,
-    rows: usize,
-    extra: &[(String, Vec<Option<f64>>)],
-    scores: &[Option<Score>],
-    model: &Model,
-) {
+fn report(options: &PredictOptions, rows: usize, added: &[(String, Column)], scores: &[Score]) {
     let place = if options.output == "-" { "standard output" } else { &options.output };
-    let left_out = extra.first().map_or(0, |(_, values)| values.iter().filter(|value| value.is_none()).count());
+    let first = added.first().map(|(_, column)| column);
+    let left_out = first.map_or(0, |column| (0..rows).filter(|row| column.is_missing(*row)).count());
     let without = if left_out > 0 {
         format!("; {} without prediction (a cell is missing)", integer(left_out))
     } else {
         String::new()
     };
     say!("{} rows predicted, to {place}{without}", integer(rows - left_out));
-    for (summary, score) in model.summaries().iter().zip(scores) {
-        if let Some(score) = score {
-            let r2 = score.r2.map_or_else(String::new, |r2| format!(", R² {}", short(r2)));
-            say!("against column {:?}: RMSE {}{r2}", summary.target, short(score.rmse));
+    for score in scores {
+        say!("{score}");
+        if let Some(note) = score.note() {
+            say!("{note}");
         }
-    }
-}
-
-/// How far predictions are from the column they predict, when the table has it.
-struct Score {
-    rmse: f64,
-    r2: Option<f64>,
-    rows: usize,
-}
-
-impl Score {
-    fn against(frame: &Frame, target: &str, values: &[Option<f64>]) -> Option<Self> {
-        let Ok(Column::Number(truth)) = frame.column(target) else { return None };
-        let pairs: Vec<(f64, f64)> = truth
-            .iter()
-            .zip(values)
-            .filter_map(|(y, value)| Some((*y, (*value)?)))
-            .filter(|(y, _)| y.is_finite())
-            .collect();
-        let n = pairs.len() as f64;
-        if pairs.is_empty() {
-            return None;
-        }
-        let mean = pairs.iter().map(|(y, _)| y / n).sum::<f64>();
-        let error = pairs.iter().map(|(y, f)| (y - f) * (y - f) / n).sum::<f64>();
-        let variance = pairs.iter().map(|(y, _)| (y - mean) * (y - mean) / n).sum::<f64>();
-        Some(Score { rmse: error.sqrt(), r2: (variance > 0.0).then(|| 1.0 - error / variance), rows: pairs.len() })
-    }
-
-    fn to_json(&self) -> serde_json::Value {
-        json!({ "rmse": self.rmse, "r2": self.r2, "rows": self.rows })
     }
 }

@@ -1,7 +1,9 @@
 //! Reports for people: one screen, every number earned.
 
 mod automatic;
+mod confusion;
 pub mod fit;
+pub mod learn;
 mod search;
 
 use std::fmt;
@@ -42,11 +44,21 @@ impl fmt::Display for Page {
 }
 
 pub fn penalty_line(summary: &Summary) -> String {
-    let chosen = match (summary.lambda_was_chosen, summary.chosen_by.as_deref()) {
-        (true, by) => format!(" by {}", criterion_name(by.unwrap_or("loo"))),
-        (false, _) => String::new(),
+    let chosen = match (summary.lambda_was_chosen, judged_by(summary)) {
+        (true, Some(by)) => format!(" by {by}"),
+        _ => String::new(),
     };
     format!("λ = {}{chosen}, exponent {} ({})", short(summary.lambda), short(summary.exponent), complexity(summary))
+}
+
+/// What a model was chosen by: exact for the squared loss, where no fold is refitted.
+pub fn judged_by(summary: &Summary) -> Option<String> {
+    let name = criterion_name(summary.chosen_by.as_deref()?);
+    match (summary.train_loss, name.strip_prefix("exact ")) {
+        (Some(_), Some("leave-one-out")) => Some("approximate leave-one-out".into()),
+        (Some(_), Some(rest)) => Some(rest.to_owned()),
+        _ => Some(name),
+    }
 }
 
 /// How much of the data the model follows.
@@ -69,6 +81,9 @@ pub fn criterion_name(spec: &str) -> String {
 }
 
 pub fn errors_line(summary: &Summary) -> String {
+    if let Some(loss) = summary.train_loss {
+        return learned_errors_line(summary, loss);
+    }
     let r2 = |value: Option<f64>| value.map_or_else(String::new, |r2| format!(" (R² {})", short(r2)));
     let train = format!("on the training rows {}{}", short(summary.train_rmse), r2(summary.train_r2));
     match summary.loo_rmse {
@@ -77,7 +92,33 @@ pub fn errors_line(summary: &Summary) -> String {
     }
 }
 
+/// For losses other than the squared one: what held-out rows said, and the training rows.
+fn learned_errors_line(summary: &Summary, train_loss: f64) -> String {
+    let held_out = summary.held_out.as_ref().map_or_else(String::new, |held_out| {
+        let (value, error) = (short(held_out.value), short(held_out.standard_error));
+        let root = match held_out.measure.as_str() {
+            "squared" => format!(" (root {})", short(held_out.value.sqrt())),
+            _ => String::new(),
+        };
+        format!("held-out {} {value} ± {error}{root}, ", learn::measure_name(&held_out.measure))
+    });
+    let rest = match (summary.train_error, summary.train_r2) {
+        (Some(wrong), _) => format!("share of wrong classes {}", short(wrong)),
+        (None, Some(r2)) => format!("RMSE {} (R² {})", short(summary.train_rmse), short(r2)),
+        (None, None) => format!("RMSE {}", short(summary.train_rmse)),
+    };
+    format!("{held_out}on the training rows mean loss {}, {rest}", short(train_loss))
+}
+
 pub fn certificate_line(certificate: &Certificate, is_zero: bool) -> String {
+    if let Some(gap) = certificate.duality_gap {
+        let zero = if is_zero { ", the zero function" } else { "" };
+        let ridge = match certificate.root_residual {
+            residual if residual > 0.0 => format!(", ridge to {residual:.0e}"),
+            _ => String::new(),
+        };
+        return format!("within {gap:.0e} of the least objective{zero} (duality gap){ridge}");
+    }
     let points = match certificate.stationary_points {
         1 => "1 stationary point".to_owned(),
         n => format!("{n} stationary points"),

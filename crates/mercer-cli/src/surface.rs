@@ -1,6 +1,6 @@
 //! What a selection tried, point by point: for the table of `--table` and the best points of the report.
 
-use mercer::Fitted;
+use mercer::{Fitted, Learned};
 use mercer::criterion::Criterion;
 use mercer::data::{Column, Frame};
 
@@ -98,5 +98,29 @@ fn trials(search: &Search) -> mercer::Result<Frame> {
     frame.push("evidence", number(&evidence))?;
     frame.push("seconds", number(&|i| trials[i].seconds))?;
     frame.push("is_chosen", number(&|i| f64::from(trials[i].is_chosen)))?;
+    Ok(frame)
+}
+
+/// The points that a fit with a loss has tried.
+pub fn learned(learned: &Learned) -> mercer::Result<Frame> {
+    let place = |t: usize| (0..learned.tried[t].lambdas.len()).map(move |l| (t, l));
+    let points: Vec<(usize, usize)> = (0..learned.tried.len()).flat_map(place).collect();
+    let text = |value: &dyn Fn(usize) -> String| Column::Text(points.iter().map(|(t, _)| Some(value(*t))).collect());
+    let number = |value: &dyn Fn(usize, usize) -> f64| {
+        let finite = |value: f64| if value.is_finite() { value } else { f64::NAN };
+        Column::Number(points.iter().map(|(t, l)| finite(value(*t, *l))).collect())
+    };
+    let tried = &learned.tried;
+    let mut frame = Frame::new(points.len());
+    frame.push("kernel", text(&|t| tried[t].kernel.spec()))?;
+    frame.push("loss", text(&|t| tried[t].loss.clone()))?;
+    if learned.model.summaries().len() > 1 {
+        frame.push("target", text(&|t| tried[t].target.clone()))?;
+    }
+    frame.push("exponent", number(&|t, _| tried[t].exponent))?;
+    frame.push("lambda", number(&|t, l| tried[t].lambdas[l]))?;
+    frame.push("value", number(&|t, l| tried[t].scores[l]))?;
+    frame.push("standard_error", number(&|t, l| tried[t].standard_errors[l]))?;
+    frame.push("is_chosen", number(&|t, l| f64::from(tried[t].chosen == Some(l))))?;
     Ok(frame)
 }

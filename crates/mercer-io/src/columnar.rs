@@ -26,7 +26,7 @@ pub(crate) fn read(bytes: Vec<u8>, format: Format, name: &str, options: &ReadOpt
 /// The bytes of a table with extra columns; `format` is one of the two.
 pub(crate) fn write(
     frame: &Frame,
-    extra: &[(String, Vec<Option<f64>>)],
+    extra: &[(String, mercer::data::Column)],
     format: Format,
     name: &str,
 ) -> Result<Vec<u8>> {

@@ -22,7 +22,7 @@ use mercer::data::Frame;
 
 pub use crate::detect::Format;
 pub use crate::error::{Error, Result};
-pub use crate::write::{write, write_frame};
+pub use crate::write::{write, write_frame, write_with};
 
 /// Bytes that a table may take when no limit was given and a small file can make a large table.
 pub const DENSE_LIMIT: u64 = 4 << 30;
@@ -94,7 +94,7 @@ fn from_columnar(_: Vec<u8>, format: Format, name: &str, _: &ReadOptions) -> Res
 }
 
 #[cfg(not(feature = "arrow"))]
-fn to_columnar(_: &Frame, _: &[(String, Vec<Option<f64>>)], format: Format, name: &str) -> Result<Vec<u8>> {
+fn to_columnar(_: &Frame, _: &[(String, mercer::data::Column)], format: Format, name: &str) -> Result<Vec<u8>> {
     Err(not_built(format, name))
 }
 

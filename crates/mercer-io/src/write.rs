@@ -17,8 +17,8 @@ use crate::{Format, Table};
 /// What standard output is called in messages.
 const STDOUT: &str = "standard output";
 
-/// Columns that stand at the right of a table: name, and a number or nothing for every row.
-type Extra = [(String, Vec<Option<f64>>)];
+/// Columns that stand at the right of a table.
+type Extra = [(String, Column)];
 
 /// Writes a table with extra columns at its right to the file at `path`, or to standard output for `-`.
 ///
@@ -27,7 +27,21 @@ type Extra = [(String, Vec<Option<f64>>)];
 /// unless the extension promises another. A table that came without a header gets one, because the
 /// extra columns have names. A missing cell is empty in CSV and null elsewhere. The file is replaced in
 /// one step or not at all.
-pub fn write(path: &str, table: &Table, extra: &Extra, format: Option<Format>) -> Result<()> {
+pub fn write(
+    path: &str,
+    table: &Table,
+    extra: &[(String, Vec<Option<f64>>)],
+    format: Option<Format>,
+) -> Result<()> {
+    let number = |cell: &Option<f64>| cell.unwrap_or(f64::NAN);
+    let column = |(name, cells): &(String, Vec<Option<f64>>)| {
+        (name.clone(), Column::Number(cells.iter().map(number).collect()))
+    };
+    write_with(path, table, &extra.iter().map(column).collect::<Vec<_>>(), format)
+}
+
+/// The same with extra columns of numbers or text.
+pub fn write_with(path: &str, table: &Table, extra: &Extra, format: Option<Format>) -> Result<()> {
     let source = table.source.as_ref().filter(|source| source.fits(&table.frame));
     write_parts(path, &table.frame, source, extra, format)
 }
@@ -162,13 +176,7 @@ fn to_csv(path: &str, frame: &Frame, source: Option<&CsvSource>, extra: &Extra) 
         None => {
             for row in 0..frame.rows() {
                 for (_, column) in frame.iter() {
-                    let cell = match column {
-                        Column::Number(cells) => {
-                            let cell = cells.get(row).copied().filter(|cell| !cell.is_nan());
-                            as_text(cell, &dialect, &mut number)
-                        }
-                        Column::Text(cells) => cells.get(row).and_then(Option::as_deref).unwrap_or(""),
-                    };
+                    let cell = cell_text(column, row, &dialect, &mut number);
                     writer.write_field(dialect.cell(cell.as_bytes()))?;
                 }
                 write_extra(&mut writer, extra, row, &dialect, &mut number)?;
@@ -187,10 +195,17 @@ fn write_extra(
     number: &mut String,
 ) -> csv::Result<()> {
     for (_, cells) in extra {
-        let cell = cells.get(row).copied().flatten().filter(|cell| !cell.is_nan());
-        writer.write_field(dialect.cell(as_text(cell, dialect, number).as_bytes()))?;
+        writer.write_field(dialect.cell(cell_text(cells, row, dialect, number).as_bytes()))?;
     }
     Ok(())
+}
+
+/// One cell as it is written; nothing where it is missing.
+fn cell_text<'a>(column: &'a Column, row: usize, dialect: &Dialect, number: &'a mut String) -> &'a str {
+    match column {
+        Column::Number(cells) => as_text(cells.get(row).copied().filter(|cell| !cell.is_nan()), dialect, number),
+        Column::Text(cells) => cells.get(row).and_then(Option::as_deref).unwrap_or(""),
+    }
 }
 
 fn as_text<'a>(cell: Option<f64>, dialect: &Dialect, text: &'a mut String) -> &'a str {

@@ -1,8 +1,9 @@
 //! Many numbers in one word: `0.1..2.9:0.1` (a step) for exponents, `1e-7..1e3:25` (a number of points, evenly spaced in
-//! logarithms) for λ and for the numbers in a kernel's spec.
+//! logarithms) for λ and for the numbers in the spec of a kernel or loss.
 
 use crate::error::{Error, Result};
 use crate::kernel::{self, SharedKernel};
+use crate::loss::{self, SharedLoss};
 
 /// The most values that one range may have.
 const MOST: usize = 10_000;
@@ -71,27 +72,45 @@ pub fn log_spaced(what: &str, text: &str) -> Result<Vec<f64>> {
 /// # Ok::<(), mercer::Error>(())
 /// ```
 pub fn kernels(spec: &str) -> Result<Vec<SharedKernel>> {
-    let mut specs = vec![spec.to_owned()];
-    // The leftmost range of all, again and again.
-    while let Some((start, end)) = find(&specs[0]) {
-        let values = log_spaced("the range in the kernel", &specs[0][start..end])?;
-        specs = specs
-            .iter()
-            .flat_map(|spec| values.iter().map(move |value| format!("{}{value}{}", &spec[..start], &spec[end..])))
-            .collect::<Vec<String>>();
-        if specs.len() > MOST {
-            return Err(Error::argument("the ranges in the kernel", format!("at most {MOST} kernels"), specs.len()));
+    expanded("kernel", spec)?.iter().map(|spec| kernel::parse(spec)).collect()
+}
+
+/// A loss's spec, in which every number may be a range: all losses that it stands for, each with one loss per model (see
+/// [`loss::parse`]). Quantiles are asked for and not chosen, so a range of them is refused.
+///
+/// ```
+/// let choices = mercer::range::losses("epsilon-insensitive(epsilon=0.01..1:3)")?;
+/// let specs: Vec<String> = choices.iter().map(|losses| losses[0].spec()).collect();
+/// assert_eq!(specs[1], "epsilon-insensitive(epsilon=0.1)");
+/// # Ok::<(), mercer::Error>(())
+/// ```
+pub fn losses(spec: &str) -> Result<Vec<Vec<SharedLoss>>> {
+    let choices = expanded("loss", spec)?.iter().map(|spec| loss::parse(spec)).collect::<Result<Vec<_>>>()?;
+    if choices.len() > 1 && spec.trim_start().starts_with("pinball") {
+        let must = "a number or a list such as [0.1,0.5,0.9], one model each: quantiles are not chosen from a range";
+        return Err(Error::argument("quantile of pinball", must, spec));
+    }
+    Ok(choices)
+}
+
+/// A spec with each of its ranges replaced by each of its numbers: all combinations, the leftmost range slowest.
+fn expanded(axis: &str, spec: &str) -> Result<Vec<String>> {
+    let Some((start, end)) = find(spec) else { return Ok(vec![spec.to_owned()]) };
+    let mut all = Vec::new();
+    for value in log_spaced(&format!("the range in the {axis}"), &spec[start..end])? {
+        // The number holds no range itself, so the rest may be expanded as if it were all there is.
+        for rest in expanded(axis, &spec[end..])? {
+            all.push(format!("{}{value}{rest}", &spec[..start]));
         }
-        // Values differ in length, so the next range starts elsewhere in each spec: expand them one by one.
-        if specs.iter().any(|spec| find(spec).is_some()) {
-            let mut all = Vec::new();
-            for spec in &specs {
-                all.extend(kernels(spec)?);
-            }
-            return Ok(all);
+        if all.len() > MOST {
+            return Err(Error::argument(
+                format!("the ranges in the {axis}"),
+                format!("those of at most {MOST} specs"),
+                spec,
+            ));
         }
     }
-    specs.iter().map(|spec| kernel::parse(spec)).collect()
+    Ok(all)
 }
 
 /// Where the first `low..high:points` stands.
@@ -157,5 +176,21 @@ mod tests {
         assert!(specs.iter().any(|spec| spec.contains("lengthscale=10)") && spec.contains("constant=2")), "{specs:?}");
         assert_eq!(kernels("linear").unwrap().len(), 1);
         assert!(kernels("gaussian(lengthscale=0..1:3)").is_err());
+        let many = "gaussian(lengthscale=1..2:200)*laplace(lengthscale=1..2:200)";
+        assert!(kernels(many).unwrap_err().to_string().contains("at most 10000"));
+    }
+
+    #[test]
+    fn losses_are_expanded_like_kernels() {
+        assert_eq!(losses("hinge").unwrap().len(), 1);
+        let found = losses("huber(threshold=0.1..10:3)").unwrap();
+        let specs: Vec<String> = found.iter().map(|losses| losses[0].spec()).collect();
+        assert_eq!(specs, ["huber(threshold=0.1)", "huber(threshold=1)", "huber(threshold=10)"]);
+        assert_eq!(losses("pinball(quantile=[0.1,0.9])").unwrap()[0].len(), 2);
+        let error = losses("pinball(quantile=0.1..0.9:3)").unwrap_err().to_string();
+        assert!(error.contains("not chosen"), "{error}");
+        let error = losses("huber(threshold=0..1:3)").unwrap_err().to_string();
+        assert!(error.contains("range in the loss"), "{error}");
+        assert!(losses("hinge(margin=1..2:2)").is_err());
     }
 }

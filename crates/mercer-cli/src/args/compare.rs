@@ -13,6 +13,8 @@ use super::values::{duration, fold_count, repeat_count};
 ///
 ///   mercer compare concrete.csv --target strength
 ///   mercer compare concrete.csv --target strength --methods mean,ridge,gaussian-tuned --folds 10
+///   mercer compare t.csv --target kind                          classes, if the column holds text
+///   mercer compare t.csv --target y --classify                  classes that are numbers
 ///   mercer compare t.csv --target y --repeats 3 --svg compare.svg --format markdown
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment, after_long_help = crate::compare::methods::list())]
@@ -22,9 +24,12 @@ pub struct CompareOptions {
     #[command(flatten)]
     pub columns: ColumnOptions,
 
-    /// Methods, separated by commas (default: all); --help lists them
+    /// Methods, separated by commas (default: all that suit the target); --help lists them
     #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = crate::compare::methods::find)]
     pub methods: Vec<&'static crate::compare::methods::Method>,
+    /// Read the target as classes also if it holds numbers
+    #[arg(long)]
+    pub classify: bool,
     /// Number of folds
     #[arg(long, value_name = "K", default_value_t = 5, value_parser = fold_count)]
     pub folds: usize,

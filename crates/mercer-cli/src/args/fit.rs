@@ -5,6 +5,7 @@ use std::time::Duration;
 use clap::Args;
 use mercer::criterion::{Criterion, FoldRule};
 
+use super::loss::LossOptions;
 use super::table::{ColumnOptions, RowOptions, TableOptions};
 use super::values::{
     KernelArgument, Numbers, ScaleArgument, criterion, duration, exponents, fold_rule, kernels, lambdas, metric,
@@ -32,7 +33,15 @@ use super::values::{
 ///   mercer fit t.csv --target y --kernel gaussian --criterion tri --unlabelled more.csv
 ///   mercer fit t.csv --target y --kernel "laplace(lengthscale=0.1..100:40)" --journal run.journal
 ///   cat table.csv | mercer fit - --target y
-#[derive(Debug, Args)]
+///
+/// Other losses (`mercer losses`), for numbers, quantiles and classes; λ by five folds unless it is given:
+///
+///   mercer fit t.csv --target y --loss "huber(threshold=0.5)"
+///   mercer fit t.csv --target y --loss "epsilon-insensitive(epsilon=0.01..1:5)" --kernel "gaussian(lengthscale=1..8:4)"
+///   mercer fit t.csv --target y --loss "pinball(quantile=[0.1,0.5,0.9])" --non-crossing
+///   mercer fit t.csv --target kind --loss logistic --many-classes multinomial --assess kfold:5
+///   mercer fit t.csv --target kind --method svm --class-weight balanced --probability --output m.mercer
+#[derive(Debug, Clone, Args)]
 #[command(verbatim_doc_comment)]
 pub struct FitOptions {
     /// The table: CSV (any separator, also gzipped), Parquet, Arrow IPC or LIBSVM text; - is standard input
@@ -43,7 +52,7 @@ pub struct FitOptions {
     /// A kernel, as a spec such as gaussian(lengthscale=1.5) or with ranges; see `mercer kernels`. Several: the best
     #[arg(long, short, value_name = "SPEC", value_parser = kernels, help_heading = "The model")]
     pub kernel: Vec<KernelArgument>,
-    /// m in the penalty λ‖f‖ᵐ, any number above 0, or a range with a step such as 0.1..2.9:0.1
+    /// m in the penalty λ‖f‖ᵐ, any number above 0 (with --loss: at least 1), or a range with a step such as 0.1..2.9:0.1
     #[arg(long, short = 'm', value_name = "M", value_parser = exponents, allow_negative_numbers = true, help_heading = "The model")]
     pub exponent: Option<Numbers>,
     /// λ in the penalty, or a range with a number of points such as 1e-7..1e3:25 (default: chosen from all)
@@ -57,12 +66,14 @@ pub struct FitOptions {
     #[arg(long, value_name = "HOW", help_heading = "The model")]
     pub scale: Option<ScaleArgument>,
     #[command(flatten)]
+    pub losses: LossOptions,
+    #[command(flatten)]
     pub rows: RowOptions,
     /// With several targets: one effective ridge for all instead of one each
     #[arg(long, help_heading = "The model")]
     pub shared_ridge: bool,
 
-    /// What is minimised: loo, kfold:10, gcv, fpe, reml, …; see `mercer criteria` (default: loo)
+    /// What is minimised: loo, kfold:10, gcv, fpe, reml, …; see `mercer criteria` (default: loo; with --loss: kfold:5, or loo, which is approximate there)
     #[arg(long, value_name = "SPEC", value_parser = criterion, help_heading = "Choosing")]
     pub criterion: Option<Criterion>,
     /// Rows without target, for the criteria tri, adj and dee; read like the table

@@ -8,7 +8,7 @@ use super::values::{Decimal, MissingArgument, Style, TextArgument, byte_count, f
 use crate::outcome::Usage;
 
 /// How the cells of a CSV file are read.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct CellOptions {
     /// The character between cells of a CSV file, or "tab" (default: found by itself)
     #[arg(long, value_name = "CHAR", value_parser = separator, help_heading = "Reading the table")]
@@ -34,7 +34,7 @@ impl CellOptions {
 }
 
 /// How a table file is read.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct TableOptions {
     /// csv, parquet, arrow or libsvm (default: by name and content)
     #[arg(long, value_name = "FORMAT", value_parser = file_format, help_heading = "Reading the table")]
@@ -66,7 +66,7 @@ impl InputOptions {
 }
 
 /// Which column is what.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct ColumnOptions {
     /// The column to predict; several, separated by commas, share one decomposition
     #[arg(long, short, value_name = "NAME")]
@@ -118,7 +118,7 @@ impl ColumnOptions {
 }
 
 /// What is made of text, missing cells and memory, whatever the model is.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct RowOptions {
     /// Without the offset b
     #[arg(long, help_heading = "The model")]

@@ -6,6 +6,8 @@ use mercer::assess::Predicts;
 use mercer::data::{Design, Encoding, Frame, Roles, Scale};
 use mercer::{Fit, Model, Observer, Result, kernel, range};
 
+use super::classes::{self, Classifier};
+use super::losses;
 use crate::args::RowOptions;
 use crate::fit::{by_itself, named};
 
@@ -13,8 +15,17 @@ use crate::fit::{by_itself, named};
 pub struct Method {
     pub name: &'static str,
     pub about: &'static str,
-    learn: fn(&Task<'_>) -> Result<Learned>,
+    pub learn: Learns,
 }
+
+/// What it predicts, and how.
+pub enum Learns {
+    Numbers(fn(&Task<'_>) -> Result<Learned>),
+    /// The same, but only if it is asked for.
+    OnRequest(fn(&Task<'_>) -> Result<Learned>),
+    Classes(fn(&Task<'_>) -> Result<Classifier>),
+}
+use Learns::{Classes, Numbers, OnRequest};
 
 impl std::fmt::Debug for Method {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -40,50 +51,104 @@ pub enum Learned {
 }
 
 const METHODS: &[Method] = &[
-    Method { name: "mean", about: "the training mean, for every row", learn: mean },
-    Method { name: "ridge", about: "linear kernel, λ by leave-one-out", learn: |t| by_kernel(t, "linear") },
-    Method { name: "gaussian", about: "Gaussian kernel, mean-rule lengthscale", learn: |t| by_kernel(t, "gaussian") },
-    Method { name: "gaussian-tuned", about: "the best of ten lengthscales", learn: tuned },
-    Method { name: "matern52", about: "Matérn kernel, ν = 5/2", learn: |t| by_kernel(t, "matern52") },
-    Method { name: "laplace", about: "Laplace kernel", learn: |t| by_kernel(t, "laplace") },
-    Method { name: "additive-spline", about: "splines, one per feature", learn: |t| by_kernel(t, "additive-spline") },
+    Method { name: "mean", about: "the training mean, for every row", learn: Numbers(mean) },
+    Method { name: "ridge", about: "linear kernel", learn: Numbers(|t| by_kernel(t, "linear")) },
+    Method {
+        name: "gaussian",
+        about: "Gaussian kernel, mean-rule lengthscale",
+        learn: Numbers(|t| by_kernel(t, "gaussian")),
+    },
+    Method { name: "gaussian-tuned", about: "the best of ten lengthscales", learn: Numbers(tuned) },
+    Method { name: "matern52", about: "Matérn kernel, ν = 5/2", learn: Numbers(|t| by_kernel(t, "matern52")) },
+    Method { name: "laplace", about: "Laplace kernel", learn: Numbers(|t| by_kernel(t, "laplace")) },
+    Method {
+        name: "additive-spline",
+        about: "splines, one per feature",
+        learn: Numbers(|t| by_kernel(t, "additive-spline")),
+    },
     Method {
         name: "additive-spline-fpe",
         about: "the same, λ by the final prediction error",
-        learn: |t| t.finish(t.fit("additive-spline")?.criterion(mercer::criterion::Criterion::parse("fpe")?)),
+        learn: Numbers(|t| t.finish(t.fit("additive-spline")?.criterion(mercer::criterion::Criterion::parse("fpe")?))),
     },
     Method {
         name: "multiplicative-spline",
         about: "splines with all interactions",
-        learn: |t| by_kernel(t, "multiplicative-spline"),
+        learn: Numbers(|t| by_kernel(t, "multiplicative-spline")),
     },
     Method {
         name: "m-power",
         about: "Gaussian kernel, exponent from 0.5 to 2.5 by leave-one-out",
-        learn: |t| t.finish(t.fit("gaussian")?.exponents(&range::stepped("exponent", "0.5..2.5:0.5")?)),
+        learn: Numbers(|t| t.finish(t.fit("gaussian")?.exponents(&range::stepped("exponent", "0.5..2.5:0.5")?))),
     },
-    Method { name: "automatic", about: "kernel, metric, exponent and λ within --budget", learn: automatic },
+    Method { name: "svr", about: "support vector regression, three ε, λ by five folds", learn: Numbers(losses::svr) },
+    Method { name: "huber", about: "Huber's loss, three thresholds, λ by five folds", learn: Numbers(losses::huber) },
+    Method {
+        name: "absolute",
+        about: "absolute loss (the median), λ by five folds",
+        learn: Numbers(|t| losses::single(t, "absolute")),
+    },
+    Method {
+        name: "quantile",
+        about: "the same median as a quantile: pinball loss, λ by five folds",
+        learn: OnRequest(|t| losses::single(t, "pinball(quantile=0.5)")),
+    },
+    Method { name: "automatic", about: "kernel, metric, exponent and λ within --budget", learn: Numbers(automatic) },
+    Method { name: "majority", about: "the most frequent class, for every row", learn: Classes(classes::majority) },
+    Method {
+        name: "ridge-classifier",
+        about: "squared loss on labels ±1",
+        learn: Classes(|t| classes::by(t, "squared", "gaussian")),
+    },
+    Method {
+        name: "linear-logistic",
+        about: "logistic loss, a linear function",
+        learn: Classes(|t| classes::by(t, "logistic", "linear")),
+    },
+    Method { name: "logistic", about: "logistic loss", learn: Classes(|t| classes::by(t, "logistic", "gaussian")) },
+    Method {
+        name: "svm",
+        about: "hinge loss: the support vector machine",
+        learn: Classes(|t| classes::by(t, "hinge", "gaussian")),
+    },
+    Method {
+        name: "svm-squared",
+        about: "squared hinge loss",
+        learn: Classes(|t| classes::by(t, "squared-hinge", "gaussian")),
+    },
 ];
 
-/// All of them, in the order of the list.
-pub fn all() -> impl Iterator<Item = &'static Method> {
-    METHODS.iter()
+/// All for numbers or all for classes, in the order of the list, but those that must be asked for.
+pub fn all(of_classes: bool) -> impl Iterator<Item = &'static Method> {
+    METHODS.iter().filter(move |method| match method.learn {
+        Numbers(_) => !of_classes,
+        Classes(_) => of_classes,
+        OnRequest(_) => false,
+    })
 }
 
 pub fn find(name: &str) -> std::result::Result<&'static Method, String> {
     let known = || METHODS.iter().map(|method| method.name).collect::<Vec<_>>().join(", ");
-    all().find(|method| method.name == name.trim()).ok_or_else(|| format!("known methods: {}", known()))
+    METHODS.iter().find(|method| method.name == name.trim()).ok_or_else(|| format!("known methods: {}", known()))
 }
 
 /// For the help.
 pub fn list() -> String {
-    let lines: Vec<String> = all().map(|method| format!("  {:<24}{}", method.name, method.about)).collect();
-    format!("Methods (λ by exact leave-one-out unless something else is said):\n{}", lines.join("\n"))
+    let lines = |of_classes: bool| -> String {
+        let own = METHODS.iter().filter(|method| method.is_of_classes() == of_classes);
+        own.map(|method| format!("  {:<24}{}\n", method.name, method.about)).collect()
+    };
+    format!(
+        "Methods for numbers (λ by exact leave-one-out unless something else is said):\n{}\n\
+         Methods for classes (Gaussian kernel unless something else is said, λ by five folds):\n{}",
+        lines(false),
+        lines(true).trim_end()
+    )
 }
 
 impl Method {
-    pub fn learn(&self, task: &Task<'_>) -> Result<Learned> {
-        (self.learn)(task)
+    pub fn is_of_classes(&self) -> bool {
+        matches!(self.learn, Classes(_))
     }
 }
 
@@ -102,7 +167,7 @@ impl Task<'_> {
     }
 
     /// The training rows as a fit reads them, with all that it would refuse.
-    fn design(&self) -> Result<Design> {
+    pub fn design(&self) -> Result<Design> {
         let encoding = Encoding {
             scale: Scale::Standard,
             missing: self.rows.missing.into(),

@@ -2,37 +2,36 @@
 
 use mercer::assess::Assessment;
 
+use crate::score::spread;
+
 /// On all folds, of the only target.
 pub struct Score {
-    assessment: Assessment,
+    /// The error of each fold: RMSE, or the share of wrong classes.
+    pub errors: Vec<f64>,
+    /// Of all together: R², or the log loss.
+    pub second: Option<f64>,
+    /// Mean seconds of a fit.
+    pub seconds: f64,
     /// The mean over the folds of the place among all methods; filled in when all are known.
     pub rank: f64,
 }
 
 impl Score {
-    pub fn new(assessment: Assessment) -> Self {
-        Score { assessment, rank: 0.0 }
-    }
-
-    /// The error of each fold.
-    pub fn errors(&self) -> &[f64] {
-        &self.assessment.rmse[0]
+    pub fn of_numbers(assessment: &Assessment) -> Self {
+        Score {
+            errors: assessment.rmse[0].clone(),
+            second: assessment.r2(0),
+            seconds: assessment.mean_seconds(),
+            rank: 0.0,
+        }
     }
 
     pub fn mean(&self) -> f64 {
-        self.assessment.mean(0)
+        spread(&self.errors).0
     }
 
     pub fn deviation(&self) -> f64 {
-        self.assessment.deviation(0)
-    }
-
-    pub fn r2(&self) -> Option<f64> {
-        self.assessment.r2(0)
-    }
-
-    pub fn seconds(&self) -> f64 {
-        self.assessment.mean_seconds()
+        spread(&self.errors).1
     }
 }
 

@@ -178,7 +178,7 @@ pub fn by_itself(rows: &RowOptions, seed: u64) -> Automatic {
 }
 
 /// The kernels to choose from; the Gaussian one if none is named.
-fn kernels(options: &FitOptions) -> Vec<SharedKernel> {
+pub fn kernels(options: &FitOptions) -> Vec<SharedKernel> {
     let named: Vec<SharedKernel> = options.kernel.iter().flat_map(|argument| argument.0.clone()).collect();
     match named.is_empty() {
         true => kernel::parse("gaussian").into_iter().collect(),

@@ -1,6 +1,7 @@
 //! What `mercer fit` prints.
 
 use mercer::Fitted;
+use mercer::data::{Design, Encoder};
 use mercer::plan;
 
 use super::{Page, automatic, certificate_line, errors_line, integer, penalty_line, scale_name, search, short};
@@ -11,7 +12,7 @@ use crate::fit::Found;
 pub fn page(found: &Found, options: &FitOptions, common: &Common, saved: Option<(&str, usize)>) -> String {
     let mut page = Page::new();
     let fitted = &found.fitted;
-    table_lines(&mut page, fitted);
+    table_lines(&mut page, &fitted.design, fitted.model.encoder());
     match &found.search {
         Some(search) => automatic::lines(&mut page, search, fitted, found.seconds),
         None => page.line("kernel", &fitted.model.kernel().spec()),
@@ -49,25 +50,29 @@ pub fn page(found: &Found, options: &FitOptions, common: &Common, saved: Option<
         automatic::importance(&mut page, search);
     }
     page.blank();
+    saved_line(&mut page, saved, &options.table);
+    page.to_string()
+}
+
+/// Where the model is, or how to keep it.
+pub fn saved_line(page: &mut Page, saved: Option<(&str, usize)>, table: &str) {
     match saved {
         Some((path, size)) => {
             page.line("saved", &format!("{path} ({}). Next: mercer predict {path} NEW.csv", plan::bytes(size as u64)));
         }
-        None => page.line("", &format!("not saved; --output {} keeps the model", model_name(&options.table))),
+        None => page.line("", &format!("not saved; --output {} keeps the model", model_name(table))),
     }
-    page.to_string()
 }
 
-fn table_lines(page: &mut Page, fitted: &Fitted) {
-    let design = &fitted.design;
-    let features = fitted.model.encoder().width() + design.points.code_columns();
+pub fn table_lines(page: &mut Page, design: &Design, encoder: &Encoder) {
+    let features = encoder.width() + design.points.code_columns();
     page.line(
         "table",
         &format!(
             "{} rows, {features} {} ({}){}",
             integer(design.rows()),
             if features == 1 { "feature" } else { "features" },
-            scale_name(fitted.model.encoder().scale),
+            scale_name(encoder.scale),
             if design.weights.is_some() { ", weighted" } else { "" }
         ),
     );
@@ -89,7 +94,7 @@ fn assessed(found: &Found, t: usize) -> Option<String> {
     Some(format!("{}-fold{times}, selection inside: {} ± {}{r2}", in_words(folds), short(mean), short(deviation)))
 }
 
-fn in_words(n: usize) -> String {
+pub fn in_words(n: usize) -> String {
     const WORDS: [&str; 9] = ["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
     n.checked_sub(2).and_then(|i| WORDS.get(i)).map_or_else(|| n.to_string(), |word| (*word).to_owned())
 }

@@ -1,12 +1,15 @@
 //! The program when everything is in order: reports, files, pipes, formats, threads, and the promises of its help.
 
 mod automatic;
+mod classes;
 mod columns;
 mod commands;
 mod comparing;
+mod conversions;
 mod formats;
 mod journals;
 mod lab;
+mod losses;
 mod many_rows;
 mod paths;
 mod reports;

@@ -228,11 +228,12 @@ impl Strings {
 }
 
 /// A table with extra columns as one batch.
-pub(super) fn batch(frame: &Frame, extra: &[(String, Vec<Option<f64>>)]) -> Result<RecordBatch, ArrowError> {
+pub(super) fn batch(frame: &Frame, extra: &[(String, Column)]) -> Result<RecordBatch, ArrowError> {
     let mut fields = Vec::new();
     let mut arrays: Vec<ArrayRef> = Vec::new();
     let number = |cell: f64| (!cell.is_nan()).then_some(cell);
-    for (name, column) in frame.iter() {
+    let extra = extra.iter().map(|(name, column)| (name.as_str(), column));
+    for (name, column) in frame.iter().chain(extra) {
         let (of, array): (_, ArrayRef) = match column {
             Column::Number(cells) => {
                 (DataType::Float64, Arc::new(cells.iter().map(|&cell| number(cell)).collect::<Float64Array>()))
@@ -242,10 +243,6 @@ pub(super) fn batch(frame: &Frame, extra: &[(String, Vec<Option<f64>>)]) -> Resu
         };
         fields.push(Field::new(name, of, true));
         arrays.push(array);
-    }
-    for (name, cells) in extra {
-        fields.push(Field::new(name, DataType::Float64, true));
-        arrays.push(Arc::new(cells.iter().map(|cell| cell.and_then(number)).collect::<Float64Array>()));
     }
     RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)
 }

@@ -272,7 +272,9 @@ impl Learn {
             let answer = Answer { alpha: &point.alpha, offset: point.offset, ridge: point.ridge, witness };
             let mut gap = duality_gap(&problem, rows.kernel, rows.points, &answer, exponent, lambda);
             if let Some((primal, dual)) = solved.joint_bounds() {
-                gap = Gap { primal, dual, ..gap };
+                // The loss is −ln of a probability that all models share.
+                let penalty = lambda * solved.models.iter().map(|model| model.point.squared_norm).sum::<f64>();
+                gap = Gap { primal, dual, mean_loss: (primal - penalty).max(0.0), ..gap };
             }
             let squared: f64 =
                 (0..y.len()).map(|i| problem.weight(i) * (y[i] - point.fitted[i] - point.offset).powi(2)).sum::<f64>()

@@ -1,0 +1,90 @@
+//! The same problem in the words of other programs.
+//!
+//! With μ the effective ridge (λ itself at exponent 2) a model minimises (1/W) Σ w ℓ + μ‖f‖². Divided by 2μ that is
+//! ½‖f‖² + C Σ w ℓ with C = 1/(2Wμ), the form of LIBSVM, kernlab and scikit-learn's support vector machines and logistic
+//! regression; times W it is Σ w r² + α‖f‖² with α = Wμ, that of `KernelRidge` and `Ridge`. Row weights are scaled to mean 1
+//! first, so that W is the number of rows.
+
+use mercer::kernel::Kernel;
+use mercer::{Model, Summary};
+use serde_json::{Map, Value, json};
+
+use crate::report::short;
+
+/// A number of another program.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Conversion {
+    /// What it is called there.
+    pub name: &'static str,
+    pub value: f64,
+    /// Where.
+    pub of: &'static str,
+}
+
+/// All that are known for a model of one target; none for the zero function, which has no ridge.
+pub fn of(model: &Model, summary: &Summary) -> Vec<Conversion> {
+    let Some(ridge) = summary.effective_ridge else { return Vec::new() };
+    let n = summary.rows as f64;
+    let is_linear = model.kernel().linear_scale() == Some(1.0);
+    let mut all = penalty(summary.loss.split('(').next().unwrap_or_default(), n, ridge, is_linear);
+    all.extend(width(&**model.kernel()));
+    all.retain(|conversion| conversion.value.is_finite());
+    all
+}
+
+fn penalty(loss: &str, n: f64, ridge: f64, is_linear: bool) -> Vec<Conversion> {
+    let cost = |of| Conversion { name: "C", value: 1.0 / (2.0 * n * ridge), of };
+    let alpha = |value, of| Conversion { name: "alpha", value, of };
+    let glmnet = |value| Conversion { name: "glmnet_lambda", value, of: "glmnet with alpha = 0" };
+    let mut all = match loss {
+        "squared" => vec![alpha(n * ridge, if is_linear { "scikit-learn's Ridge" } else { "scikit-learn's KernelRidge" })],
+        "hinge" => vec![cost("LIBSVM and scikit-learn's SVC")],
+        "epsilon-insensitive" => vec![cost("LIBSVM and scikit-learn's SVR")],
+        "absolute" => vec![cost("LIBSVM and scikit-learn's SVR with epsilon = 0")],
+        "pinball" => vec![cost("kernlab's kqr")],
+        "squared-hinge" => vec![cost("scikit-learn's LinearSVC")],
+        "squared-epsilon-insensitive" => vec![cost("scikit-learn's LinearSVR")],
+        "logistic" => vec![cost("scikit-learn's LogisticRegression")],
+        // Its loss is twice ours over its scale, its epsilon our threshold over its scale.
+        "huber" => {
+            let of = "scikit-learn's HuberRegressor (epsilon · scale_ = threshold)";
+            vec![Conversion { name: "alpha_times_scale", value: 2.0 * n * ridge, of }]
+        }
+        _ => Vec::new(),
+    };
+    match (loss, is_linear) {
+        ("squared", true) => all.push(glmnet(ridge)),
+        ("logistic", true) => all.push(glmnet(2.0 * ridge)),
+        _ => {}
+    }
+    all
+}
+
+/// The width of a kernel, on the features as the model scales them.
+fn width(kernel: &dyn Kernel) -> Option<Conversion> {
+    let lengthscale = kernel.single_lengthscale()?;
+    let spec = kernel.spec();
+    let value = match spec.split('(').next()? {
+        "gaussian" => 0.5 / (lengthscale * lengthscale),
+        "laplace" => 1.0 / lengthscale,
+        _ => return None,
+    };
+    Some(Conversion { name: "gamma", value, of: "the same" })
+}
+
+/// `C = 2.08 in LIBSVM and scikit-learn's SVC, gamma = 0.25`
+pub fn line(all: &[Conversion]) -> Option<String> {
+    let part = |conversion: &Conversion| match conversion.of {
+        "the same" => format!("{} = {}", conversion.name, short(conversion.value)),
+        of => {
+            let name = conversion.name.replace("glmnet_", "").replace("_times_scale", " · scale_");
+            format!("{name} = {} in {of}", short(conversion.value))
+        }
+    };
+    (!all.is_empty()).then(|| all.iter().map(part).collect::<Vec<_>>().join(", "))
+}
+
+pub fn to_json(all: &[Conversion]) -> Value {
+    let map: Map<String, Value> = all.iter().map(|c| (c.name.to_owned(), json!(c.value))).collect();
+    Value::Object(map)
+}

@@ -1,0 +1,123 @@
+//! `mercer fit` with a loss: any of `mercer losses`, for numbers, quantiles and classes.
+
+pub mod aliases;
+pub mod assess;
+mod settings;
+
+use std::time::Instant;
+
+use mercer::criterion::FoldRule;
+use mercer::data::{Classes, Frame, Roles};
+use mercer::{Error, Learned, assess as folds, format};
+
+use self::assess::Assessment;
+use crate::args::{Common, FitOptions};
+use crate::fit::{certified, print};
+use crate::outcome::{Advised, Done};
+use crate::progress::Progress;
+use crate::{files, json, report, surface};
+pub use settings::{check, is_asked_for, is_meant, refuse_without_loss, with};
+
+/// What a run found.
+pub struct Found {
+    pub learned: Learned,
+    /// For classes: the class of every row that was used, as a place among the model's.
+    pub codes: Option<Vec<usize>>,
+    pub assessment: Option<(FoldRule, Assessment)>,
+    /// All of it, reading included.
+    pub seconds: f64,
+}
+
+impl Found {
+    /// Values of each model for the rows: by models that had not seen them where there are such, else by the model.
+    pub fn values(&self) -> (&[Vec<f64>], bool) {
+        match self.learned.held_out.is_empty() {
+            true => (&self.learned.fitted, false),
+            false => (&self.learned.held_out, true),
+        }
+    }
+}
+
+pub fn run(
+    options: &FitOptions,
+    common: &Common,
+    frame: &Frame,
+    roles: &Roles,
+    started: Instant,
+) -> anyhow::Result<Done> {
+    let mut found =
+        carry_out(options, common, frame, roles).map_err(|error| advised(error.into(), options, roles))?;
+    found.seconds = started.elapsed().as_secs_f64();
+    let model = &found.learned.model;
+    let bytes = options.output.as_ref().map(|_| format::to_bytes(model)).transpose()?;
+    if let (Some(path), Some(bytes)) = (&options.output, &bytes) {
+        files::save(path, bytes)?;
+    }
+    if let Some(path) = &options.surface {
+        mercer_io::write_frame(path, &surface::learned(&found.learned)?)?;
+    }
+    let text = if options.json {
+        json::learn::fit(&found)
+    } else {
+        let saved = options.output.as_deref().zip(bytes.as_ref().map(Vec::len));
+        report::learn::page(&found, options, common, saved)
+    };
+    print(&text, options, common)?;
+    Ok(certified(model, common))
+}
+
+/// The fit on all rows, and if asked for once more without each fold.
+fn carry_out(options: &FitOptions, common: &Common, frame: &Frame, roles: &Roles) -> mercer::Result<Found> {
+    let progress = Progress::start(common.quiet);
+    // Folds come first: whether they can be drawn is known before any work.
+    let rule = options.assess;
+    let outer = rule.map(|rule| folds::outer_folds(frame, roles, &rule, common.seed)).transpose()?;
+    let learn = settings::learner(options, common);
+    let learned = learn.clone().observer(progress.observer()).fit_frame(frame, roles)?;
+    let codes = learned.model.classes().map(|classes| codes(frame, roles, &learned, classes)).transpose()?;
+    let assessment = match rule.zip(outer) {
+        Some((rule, outer)) => {
+            let parts = outer.groups.len();
+            let assessment = assess::assess(frame, roles, &outer, |training, fold| {
+                let stage = format!("assessing, fold {} of {parts}", fold + 1);
+                if common.verbose {
+                    say!("{stage}");
+                }
+                Ok(learn.clone().observer(progress.observer_of(stage)).fit_frame(training, roles)?.model)
+            })?;
+            Some((rule, assessment))
+        }
+        None => None,
+    };
+    Ok(Found { learned, codes, assessment, seconds: 0.0 })
+}
+
+/// The table's classes, of which the rows in use may lack some, as places among the model's.
+fn codes(frame: &Frame, roles: &Roles, learned: &Learned, classes: &Classes) -> mercer::Result<Vec<usize>> {
+    let (all, _) = Classes::read(frame, &roles.targets[0])?;
+    let place = |code: &f64| classes.names.iter().position(|name| all.names.get(*code as usize) == Some(name));
+    Ok(learned.design.y.col(0).iter().map(|code| place(code).unwrap_or(0)).collect())
+}
+
+/// Errors of which a fit knows the remedy.
+pub fn advised(error: anyhow::Error, options: &FitOptions, roles: &Roles) -> anyhow::Error {
+    let cause = match error.downcast::<Error>() {
+        Ok(cause) => cause,
+        Err(other) => return other,
+    };
+    let remedy = match &cause {
+        Error::Cell { column, problem, .. } if problem.ends_with("is not a number") && roles.targets.contains(column) => {
+            let classify = if is_asked_for(options) { ", or --classify with this loss" } else { "" };
+            Some(format!(
+                "if the column names classes: --loss logistic or --loss hinge{classify}; \
+                 --decimal comma if \",\" is the decimal mark"
+            ))
+        }
+        Error::Memory { .. } if is_asked_for(options) => Some("--memory 8G sets the limit yourself".into()),
+        _ => None,
+    };
+    match remedy {
+        Some(remedy) => Advised { cause, remedy }.into(),
+        None => cause.into(),
+    }
+}

@@ -1,0 +1,119 @@
+//! Methods by the names they go by. Each is only a shorthand for `--loss` and `--kernel`, one line in a table.
+
+use mercer::error::nearest;
+use mercer::{kernel, range};
+
+use crate::args::{FitOptions, KernelArgument, LossArgument};
+use crate::outcome::Usage;
+
+/// A name, and the options it stands for.
+pub struct Alias {
+    pub name: &'static str,
+    about: &'static str,
+    /// Names of losses that go with it; the first is the one it stands for.
+    losses: &'static [&'static str],
+    kernel: KernelOf,
+}
+
+/// Which kernel a method has.
+enum KernelOf {
+    /// This and no other.
+    Always(&'static str),
+    /// This unless another is named.
+    Unless(&'static str),
+}
+use KernelOf::{Always, Unless};
+
+const ALIASES: &[Alias] = &[
+    Alias { name: "ridge", about: "a linear function", losses: &["squared"], kernel: Always("linear") },
+    Alias { name: "krr", about: "kernel ridge regression", losses: &["squared"], kernel: Unless("gaussian") },
+    Alias {
+        name: "svr",
+        about: "support vector regression",
+        losses: &["epsilon-insensitive", "squared-epsilon-insensitive"],
+        kernel: Unless("gaussian"),
+    },
+    Alias { name: "huber", about: "robust regression", losses: &["huber"], kernel: Unless("gaussian") },
+    Alias { name: "quantile", about: "quantiles; the median", losses: &["pinball"], kernel: Unless("gaussian") },
+    Alias {
+        name: "svm",
+        about: "the support vector machine",
+        losses: &["hinge", "squared-hinge"],
+        kernel: Unless("gaussian"),
+    },
+    Alias { name: "logistic", about: "logistic regression", losses: &["logistic"], kernel: Unless("gaussian") },
+];
+
+impl std::fmt::Debug for Alias {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+pub fn find(name: &str) -> Result<&'static Alias, String> {
+    let names = || ALIASES.iter().map(|alias| alias.name);
+    ALIASES.iter().find(|alias| alias.name == name).ok_or_else(|| {
+        let guess = nearest(name, names()).map_or_else(String::new, |guess| format!("; did you mean {guess}?"));
+        format!("known methods: {}{guess}", names().collect::<Vec<_>>().join(", "))
+    })
+}
+
+/// For the list of losses.
+pub fn list() -> String {
+    let line = |alias: &Alias| {
+        let (kernel, may) = match alias.kernel {
+            Always(kernel) => (kernel, ""),
+            Unless(kernel) => (kernel, " unless another is named"),
+        };
+        format!("  {:<29}{}: --loss {} --kernel {kernel}{may}\n", alias.name, alias.about, alias.losses[0])
+    };
+    ALIASES.iter().map(line).collect()
+}
+
+/// The options with `--method` replaced by what it stands for. What contradicts it is refused.
+pub fn spelled_out(options: &FitOptions) -> anyhow::Result<FitOptions> {
+    let mut options = options.clone();
+    let Some(alias) = options.losses.method else { return Ok(options) };
+    if options.budget.is_some() {
+        let text = format!("--budget is the time of the automatic search; --method {} names the model", alias.name);
+        return Err(Usage(format!("{text}: leave one of them out")).into());
+    }
+    match &options.losses.loss {
+        None => options.losses.loss = Some(LossArgument(range::losses(alias.losses[0])?)),
+        Some(LossArgument(choices)) => {
+            let is_own = |spec: String| alias.losses.contains(&spec.split('(').next().unwrap_or_default());
+            if let Some(other) = choices.iter().flatten().find(|loss| !is_own(loss.spec())) {
+                let own = alias.losses.join(" or ");
+                let text = format!("--method {} is the loss {own}; it cannot have --loss {}", alias.name, other.spec());
+                return Err(Usage(format!("{text}: leave one of them out")).into());
+            }
+        }
+    }
+    let named = options.kernel.iter().flat_map(|argument| &argument.0);
+    if let Always(own) = alias.kernel
+        && let Some(other) = named.clone().find(|kernel| kernel.spec() != own)
+    {
+        let text = format!("--method {} has the kernel {own}; it cannot have --kernel {}", alias.name, other.spec());
+        return Err(Usage(format!("{text}: leave one of them out")).into());
+    }
+    if named.count() == 0 {
+        let (Always(spec) | Unless(spec)) = alias.kernel;
+        options.kernel = vec![KernelArgument(vec![kernel::parse(spec)?])];
+    }
+    Ok(options)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_alias_stands_for_something_that_exists() {
+        for alias in ALIASES {
+            assert!(alias.losses.iter().all(|spec| range::losses(spec).is_ok()), "{}", alias.name);
+            let (Always(spec) | Unless(spec)) = alias.kernel;
+            assert!(kernel::parse(spec).is_ok(), "{}", alias.name);
+        }
+        assert!(find("svc").unwrap_err().contains("did you mean svm?"));
+    }
+}

@@ -1,0 +1,181 @@
+//! Classes: fitted, predicted, weighed and compared.
+
+use serde_json::Value;
+
+use mercer::data::Column;
+
+use crate::lab::{Lab, close, error, line, number, text};
+
+/// Ninety rows of three kinds that overlap a little, one text feature, and the kind as a number.
+fn kinds() -> String {
+    let mut table = String::from("a,b,c,kind,code,is_cow\n");
+    for i in 0..90 {
+        let k = i % 3;
+        let a = k as f64 + ((i * 5) % 17) as f64 / 8.0;
+        let b = -0.7 * k as f64 + ((i * 11) % 17) as f64 / 8.0;
+        let (kind, code) = (["ant", "bee", "cow"][k], [3, 5, 9][k]);
+        table.push_str(&format!("{a},{b},{},{kind},{code},{}\n", ["p", "q", "r"][i / 3 % 3], i32::from(k == 2)));
+    }
+    table
+}
+
+fn lab() -> Lab {
+    let lab = Lab::new();
+    lab.file("t.csv", &kinds());
+    lab
+}
+
+const FEATURES: [&str; 2] = ["--features", "a,b,c"];
+
+fn texts(lab: &Lab, file: &str, name: &str) -> Vec<String> {
+    match lab.frame(file).column(name).unwrap() {
+        Column::Text(cells) => cells.iter().map(|cell| cell.clone().unwrap()).collect(),
+        Column::Number(_) => panic!("{name} is numbers"),
+    }
+}
+
+#[test]
+fn every_loss_for_classes() {
+    let lab = lab();
+    for loss in ["hinge", "squared-hinge", "logistic", "squared"] {
+        let fit = ["fit", "t.csv", "--target", "kind", "--loss", loss, "--output", "m.mercer"];
+        let report = lab.json(&line(&[&fit, &FEATURES, &["--json"]]));
+        assert_eq!(report["classes"], serde_json::json!(["ant", "bee", "cow"]));
+        assert_eq!(report["loss"], loss);
+        assert_eq!(report["targets"].as_array().unwrap().len(), 3);
+        assert!(number(&report, "duality_gap") <= 1e-6);
+        let wrong = number(&report, "train_error");
+        assert!(wrong < 0.2, "{loss}: {wrong}");
+        lab.ok(&["predict", "m.mercer", "t.csv", "--output", "p.csv", "--decision"]);
+        let (observed, predicted) = (texts(&lab, "p.csv", "kind"), texts(&lab, "p.csv", "prediction"));
+        let missed = observed.iter().zip(&predicted).filter(|(a, b)| a != b).count();
+        assert!(close(missed as f64 / 90.0, wrong, 1e-12), "{loss}");
+        // The class is that of the largest decision value.
+        let values = ["ant", "bee", "cow"].map(|class| lab.numbers("p.csv", &format!("decision_{class}")));
+        for (row, class) in predicted.iter().enumerate() {
+            let own = ["ant", "bee", "cow"].iter().position(|name| name == class).unwrap();
+            assert!(values.iter().all(|other| other[row] <= values[own][row]));
+        }
+        let page = text(&lab.ok(&line(&[&fit, &FEATURES])));
+        for part in ["kind: ant 30 · bee 30 · cow 30", "observed \\ predicted", "accuracy", "had not seen it", "C = ", "support"] {
+            let is_absent = part == "C = " && loss == "squared";
+            assert!(is_absent || page.contains(part), "{part}: {page}");
+        }
+        assert!(page.lines().count() < 30 && page.lines().all(|line| line.chars().count() <= 140), "{page}");
+    }
+}
+
+#[test]
+fn two_classes_that_are_numbers_stay_numbers() {
+    let lab = lab();
+    let fit = ["fit", "t.csv", "--target", "is_cow", "--method", "svm", "--output", "m.mercer"];
+    let report = lab.json(&line(&[&fit, &FEATURES, &["--json", "--probability", "--tolerance", "1e-8"]]));
+    assert_eq!(report["classes"], serde_json::json!([0.0, 1.0]));
+    assert!(number(&report, "duality_gap") <= 1e-8 && number(&report, "support") < 90.0);
+    lab.ok(&["predict", "m.mercer", "t.csv", "--output", "p.csv", "--decision", "--probability"]);
+    let (predicted, decision) = (lab.numbers("p.csv", "prediction"), lab.numbers("p.csv", "decision"));
+    let (no, yes) = (lab.numbers("p.csv", "probability_0"), lab.numbers("p.csv", "probability_1"));
+    for row in 0..90 {
+        assert_eq!(predicted[row], f64::from(decision[row] > 0.0));
+        assert!((no[row] + yes[row] - 1.0).abs() < 1e-12 && (0.0..=1.0).contains(&yes[row]));
+    }
+    // A rising function of the decision value.
+    let mut order: Vec<usize> = (0..90).collect();
+    order.sort_by(|a, b| decision[*a].total_cmp(&decision[*b]));
+    assert!(order.windows(2).all(|pair| yes[pair[0]] <= yes[pair[1]]));
+    let page = text(&lab.ok(&["inspect", "m.mercer"]));
+    assert!(page.contains("calibrated on held-out rows") && page.contains("hinge, ") && page.contains("0, 1"), "{page}");
+    let binary = lab.json(&["fit", "t.csv", "--target", "code", "--features", "a,b", "--loss", "logistic", "--json"]);
+    assert_eq!(binary["classes"], serde_json::json!([3.0, 5.0, 9.0]));
+}
+
+#[test]
+fn probabilities_are_stated_or_calibrated_or_refused() {
+    let lab = lab();
+    let fit = line(&[&["fit", "t.csv", "--target", "kind", "--quiet"], &FEATURES]);
+    for (options, knows) in [
+        (&["--loss", "logistic"][..], true),
+        (&["--loss", "logistic", "--many-classes", "multinomial"], true),
+        (&["--loss", "hinge", "--probability", "--lambda", "0.01"], true),
+        (&["--loss", "squared", "--classify", "--probability"], true),
+        (&["--loss", "hinge"], false),
+    ] {
+        lab.ok(&line(&[&fit, options, &["--output", "m.mercer"]]));
+        let predict = ["predict", "m.mercer", "t.csv", "--probability", "--output", "p.csv"];
+        if knows {
+            let said = error(&lab.ok(&predict));
+            assert!(said.contains("accuracy") && said.contains("log loss"), "{options:?}: {said}");
+            let shares = ["ant", "bee", "cow"].map(|class| lab.numbers("p.csv", &format!("probability_{class}")));
+            assert!((0..90).all(|row| (shares.iter().map(|share| share[row]).sum::<f64>() - 1.0).abs() < 1e-9));
+        } else {
+            let output = lab.command(&predict).output().unwrap();
+            assert_eq!(output.status.code(), Some(1));
+            let said = error(&output);
+            assert!(said.contains("fit it with --probability") && said.contains("--loss logistic"), "{said}");
+        }
+    }
+}
+
+#[test]
+fn weights_of_classes_move_the_boundary() {
+    let lab = lab();
+    let fit = ["fit", "t.csv", "--target", "is_cow", "--features", "a,b", "--loss", "logistic", "--kernel", "linear"];
+    let more = ["--lambda", "0.01", "--output", "m.mercer", "--json"];
+    let mut found = Vec::new();
+    for weights in [&[][..], &["--class-weight", "1=5"], &["--class-weight", "0=5"], &["--class-weight", "balanced"]] {
+        lab.json(&line(&[&fit, &more, weights]));
+        lab.ok(&["predict", "m.mercer", "t.csv", "--output", "p.csv"]);
+        found.push(lab.numbers("p.csv", "prediction").iter().sum::<f64>());
+    }
+    assert!(found[1] > found[0] && found[2] < found[0] && found[3] >= found[0], "{found:?}");
+}
+
+#[test]
+fn classes_that_training_did_not_know_count_as_wrong() {
+    let lab = lab();
+    lab.ok(&line(&[&["fit", "t.csv", "--target", "kind", "--loss", "logistic", "-q", "--output", "m.mercer"], &FEATURES]));
+    lab.file("new.csv", "a,b,c,kind\n0,0,p,ant\n0,0,q,dog\n0,0,zebra,ant\n0,0,p,\n");
+    let output = lab.ok(&["predict", "m.mercer", "new.csv", "--output", "p.csv", "--probability"]);
+    let said = error(&output);
+    assert!(said.contains("note: 1 rows have a class that training did not know; they count as wrong"), "{said}");
+    assert!(said.contains("category that training did not know") && said.contains("accuracy 0.6667"), "{said}");
+    let report = lab.json(&["predict", "m.mercer", "new.csv", "--json"]);
+    assert_eq!(report["errors"]["prediction"]["unknown_classes"], 1);
+    assert_eq!(report["errors"]["prediction"]["rows"], 3);
+    assert_eq!(report["predictions"]["prediction"][0], "ant");
+    // Parquet holds the names too, and without the target there is nothing to compare.
+    lab.ok(&["predict", "m.mercer", "new.csv", "--output", "p.parquet"]);
+    assert_eq!(texts(&lab, "p.parquet", "prediction")[0], "ant");
+    lab.file("bare.csv", "a,b,c\n0,0,p\n");
+    assert!(!error(&lab.ok(&["predict", "m.mercer", "bare.csv", "--output", "p.csv"])).contains("accuracy"));
+}
+
+#[test]
+fn assessed_and_compared_on_the_same_folds() {
+    let lab = lab();
+    let compare = ["compare", "t.csv", "--target", "kind", "--drop", "code,is_cow", "--folds", "3"];
+    let report = lab.json(&line(&[&compare, &["--json", "--svg", "c.svg", "--output", "c.csv"]]));
+    let methods = report["methods"].as_array().unwrap();
+    let names: Vec<&str> = methods.iter().map(|method| method["method"].as_str().unwrap()).collect();
+    for name in ["majority", "ridge-classifier", "logistic", "linear-logistic", "svm", "svm-squared"] {
+        assert!(names.contains(&name), "{names:?}");
+    }
+    assert_eq!(names.last(), Some(&"majority"));
+    let find = |name: &str| methods.iter().find(|method| method["method"] == name).unwrap();
+    assert!(number(find("logistic"), "log_loss") > 0.0 && find("svm")["log_loss"].is_null());
+    assert!(number(find("majority"), "mean") > 0.6);
+    assert_eq!(lab.numbers("c.csv", "error").len(), names.len());
+    let page = text(&lab.ok(&compare));
+    assert!(page.contains("error rate ± sd") && page.contains("share of wrong classes"), "{page}");
+    // The same folds as --assess.
+    let fit = ["fit", "t.csv", "--target", "is_cow", "--drop", "code,kind", "--loss", "logistic", "--assess", "3", "--json"];
+    let assessed = lab.json(&fit);
+    let folds = |value: &Value| value.as_array().unwrap().len();
+    assert_eq!(folds(&assessed["assessment"]["error_rate"]["folds"]), 3);
+    assert!(number(&assessed["assessment"]["log_loss"], "mean") > 0.0);
+    let numbers = lab.json(&["compare", "t.csv", "--target", "is_cow", "--classify", "--drop", "code,kind", "--json"]);
+    assert!(numbers["methods"].as_array().unwrap().iter().all(|method| method["error"].is_array()), "{numbers}");
+    let named = ["compare", "t.csv", "--target", "a", "--drop", "code,is_cow", "--methods", "mean,svr,huber,absolute,quantile"];
+    let numbers = lab.json(&line(&[&named, &["--json", "--folds", "3"]]));
+    assert!(numbers["methods"].as_array().unwrap().iter().all(|method| method["rmse"].is_array()), "{numbers}");
+}
