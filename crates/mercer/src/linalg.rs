@@ -181,13 +181,6 @@ pub(crate) fn subtract_product(target: &mut Matrix, a: &Matrix, b: &Matrix) {
     matmul::matmul(target.view_mut(), Accum::Add, a.view(), b.view().transpose(), -1.0, shares());
 }
 
-/// Aᵀ bᵀ.
-pub(crate) fn multiply_both_transposed(a: &Matrix, b: &Matrix) -> Matrix {
-    let mut out = Matrix::zeros(a.cols, b.rows);
-    matmul::matmul(out.view_mut(), Accum::Replace, a.view().transpose(), b.view().transpose(), 1.0, shares());
-    out
-}
-
 /// A diag(w) A for a symmetric A (both triangles) and weights that are not negative; both triangles.
 pub(crate) fn weighted_square(a: &Matrix, weights: &[f64]) -> Matrix {
     let n = a.rows;

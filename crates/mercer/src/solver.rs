@@ -3,6 +3,7 @@
 pub(crate) mod cholesky;
 pub mod power;
 pub(crate) mod refine;
+mod row_roots;
 pub(crate) mod spectral;
 mod tabulated;
 

@@ -65,8 +65,9 @@ impl BandJudge<'_> {
 }
 
 impl Scorer for BandJudge<'_> {
-    fn scores(&self, _: f64, log_lambdas: &[f64]) -> Vec<Score> {
-        log_lambdas.iter().map(|log_lambda| self.score(*log_lambda)).collect()
+    fn scores(&self, asked: &[(f64, Vec<f64>)]) -> Vec<Vec<Score>> {
+        let one = |log_lambdas: &[f64]| log_lambdas.iter().map(|log_lambda| self.score(*log_lambda)).collect();
+        asked.iter().map(|(_, log_lambdas)| one(log_lambdas)).collect()
     }
 
     fn useful_lambdas(&self, _: f64) -> Vec<f64> {
