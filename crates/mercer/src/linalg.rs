@@ -472,11 +472,14 @@ pub(crate) fn exponent_of(x: f64) -> i32 {
 
 /// Multiplies all by 2ᵖ, without error as long as nothing leaves the range of f64.
 pub(crate) fn scale_by_power_of_two(data: &mut [f64], power: i32) {
-    if power == 0 {
-        return;
-    }
-    for x in data {
-        *x = libm::ldexp(*x, power);
+    match power {
+        0 => {}
+        // One product is exact, and quicker.
+        -1000..=1000 => {
+            let factor = libm::ldexp(1.0, power);
+            data.iter_mut().for_each(|x| *x *= factor);
+        }
+        _ => data.iter_mut().for_each(|x| *x = libm::ldexp(*x, power)),
     }
 }
 

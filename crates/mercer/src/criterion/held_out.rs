@@ -45,11 +45,15 @@ pub fn leave_one_out(
     exponent: f64,
     log_lambdas: &[f64],
 ) -> Option<Vec<Vec<Vec<f64>>>> {
+    // A deletion moves the ridge a little: that of all rows is where to begin.
+    let start = log_lambdas
+        .first()
+        .and_then(|log_lambda| power::minimise(&mut spectrum.path(targets), exponent, *log_lambda, None).log_ridge);
     let rows = spectrum.for_each_deleted_row(targets, |mut row| {
         if !row.has_others() {
             return vec![row.residuals(None); log_lambdas.len()];
         }
-        let mut guess = None;
+        let mut guess = start;
         let mut remembered = Remembered::new(&mut row);
         log_lambdas
             .iter()

@@ -127,7 +127,7 @@ impl Search<'_> {
         for g in MARGIN..tables.last() {
             let (x, next) = (tables.grid.log_gamma(g), tables.grid.log_gamma(g + 1));
             let (at_left, at_right) = (block.log_norm_range[g], block.log_norm_range[g + 1]);
-            let mut cell = None;
+            let mut known: Option<Cell> = None;
             for question in self.questions {
                 let half = question.half;
                 let lowest = x - most + (half * at_left.0).min(half * at_left.1);
@@ -148,8 +148,14 @@ impl Search<'_> {
                         is_here[l] = block.first[l] <= g as f64 && left[l] < *level && *level <= right[l];
                         is_any_here |= is_here[l];
                     }
-                    if is_any_here {
-                        let cell = cell.get_or_insert_with(|| self.cell(g));
+                    if !is_any_here {
+                        continue;
+                    }
+                    // No `get_or_insert_with`: it would not be compiled for this processor.
+                    if known.is_none() {
+                        known = Some(self.cell(g));
+                    }
+                    if let Some(cell) = &known {
                         self.root(answers, question, i, cell, &is_here, &left, &right);
                     }
                 }
@@ -160,11 +166,15 @@ impl Search<'_> {
     #[inline(always)]
     fn cell(&self, g: usize) -> Cell {
         let (tables, block) = (self.tables, self.block);
+        let mut errors = Vec::with_capacity(tables.targets);
+        for table in &block.errors {
+            errors.push(tables.weights.polynomials(table, g));
+        }
         Cell {
             middle: tables.grid.log_gamma(g) + 0.5 * tables.grid.step,
             log_norm: logarithm(&tables.weights.polynomials(&block.norm, g), &block.log_norm[g]),
             train: tables.weights.polynomials(&block.train, g),
-            errors: block.errors.iter().map(|table| tables.weights.polynomials(table, g)).collect(),
+            errors,
         }
     }
 

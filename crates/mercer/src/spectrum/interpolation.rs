@@ -2,7 +2,8 @@
 //!
 //! Through [`POINTS`] equidistant points around the middle of a cell runs one polynomial; what is used of it are its first
 //! coefficients in powers of s, the position in the cell (−1 at its left end, 1 at its right). Points that lie alike on
-//! both sides of the middle make the even and the odd coefficients two small problems with the same weights.
+//! both sides of the middle make the even and the odd coefficients two small problems with the same weights. Products are
+//! fused: whether a processor has the instruction or not, it rounds alike.
 
 use std::array;
 
@@ -66,8 +67,8 @@ impl Weights {
             for k in 0..KEPT {
                 let weight = self.even[k][j];
                 for l in 0..LANES {
-                    out[2 * k][l] += weight * sum[l];
-                    out[2 * k + 1][l] += weight * difference[l];
+                    out[2 * k][l] = weight.mul_add(sum[l], out[2 * k][l]);
+                    out[2 * k + 1][l] = weight.mul_add(difference[l], out[2 * k + 1][l]);
                 }
             }
         }
@@ -80,9 +81,13 @@ impl Weights {
 pub(crate) fn logarithm(p: &Polynomials, at_left: &Lanes) -> Polynomials {
     let mut out = [[0.0; LANES]; COEFFICIENTS];
     let mut scaled = *p;
+    let mut inverse = [0.0; LANES];
+    for l in 0..LANES {
+        inverse[l] = 1.0 / p[0][l];
+    }
     for k in 1..COEFFICIENTS {
         for l in 0..LANES {
-            scaled[k][l] = p[k][l] / p[0][l];
+            scaled[k][l] = p[k][l] * inverse[l];
         }
         // k lₖ = k pₖ − Σ j lⱼ pₖ₋ⱼ, with p₀ = 1.
         out[k] = scaled[k];
@@ -109,7 +114,7 @@ pub(crate) fn value(p: &Polynomials, s: &Lanes) -> Lanes {
     let mut out = p[COEFFICIENTS - 1];
     for k in (0..COEFFICIENTS - 1).rev() {
         for l in 0..LANES {
-            out[l] = out[l] * s[l] + p[k][l];
+            out[l] = out[l].mul_add(s[l], p[k][l]);
         }
     }
     out
@@ -119,11 +124,11 @@ pub(crate) fn value(p: &Polynomials, s: &Lanes) -> Lanes {
 #[inline(always)]
 pub(crate) fn value_and_slope(p: &Polynomials, s: &Lanes) -> (Lanes, Lanes) {
     let mut value = p[COEFFICIENTS - 1];
-    let mut slope = [0.0; LANES];
+    let mut slope: Lanes = [0.0; LANES];
     for k in (0..COEFFICIENTS - 1).rev() {
         for l in 0..LANES {
-            slope[l] = slope[l] * s[l] + value[l];
-            value[l] = value[l] * s[l] + p[k][l];
+            slope[l] = slope[l].mul_add(s[l], value[l]);
+            value[l] = value[l].mul_add(s[l], p[k][l]);
         }
     }
     (value, slope)
