@@ -3,9 +3,11 @@
 mod design;
 mod encoder;
 mod frame;
+mod logarithm;
 
 pub(crate) use design::group_codes;
 pub use design::{Design, Roles};
 pub(crate) use encoder::project;
 pub use encoder::{Encoder, Encoding, Feature, Missing, Scale, TextAs};
 pub use frame::{Column, Frame};
+pub use logarithm::Logarithm;
