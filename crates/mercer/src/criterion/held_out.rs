@@ -136,7 +136,7 @@ pub(crate) struct HeldOut {
 }
 
 enum Deletions {
-    Rows(RowTables),
+    Rows(Box<RowTables>),
     Groups { grid: Grid, tables: Vec<Tabulated> },
 }
 
@@ -149,7 +149,7 @@ const FOLD_STEP: f64 = 0.2;
 impl HeldOut {
     /// All single deletions; γ from `low` to `high`, logarithms relative to the largest eigenvalue.
     pub fn rows(spectrum: &Spectrum, targets: &[&Target], low: f64, high: f64) -> Option<Self> {
-        let deletions = Deletions::Rows(spectrum.tabulate_rows(targets, low, high)?);
+        let deletions = Deletions::Rows(Box::new(spectrum.tabulate_rows(targets, low, high)?));
         let weights = (0..spectrum.rows()).map(|row| spectrum.weight(row)).collect();
         Some(HeldOut { deletions, weights, targets: targets.len() })
     }

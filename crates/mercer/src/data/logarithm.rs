@@ -54,7 +54,7 @@ mod tests {
 
     #[test]
     fn skewed_columns_of_either_side_lose_their_skewness_and_keep_their_order() {
-        let values: Vec<(f64, f64)> = (0..200).map(|i| (libm::exp(0.02 * f64::from(i)), 1.0)).collect();
+        let values: Vec<(f64, f64)> = (0..201).map(|i| (libm::exp(0.02 * f64::from(i)), 1.0)).collect();
         let mirrored: Vec<(f64, f64)> = values.iter().map(|(x, w)| (-x, *w)).collect();
         let [up, down] = [&values, &mirrored].map(|values| Logarithm::for_skewed(values).unwrap());
         assert!(up.unit > 0.0 && down.unit < 0.0);

@@ -146,7 +146,7 @@ fn logarithms_of_skewed_columns_come_back() {
     let x = Matrix::from_fn(60, 2, |i, j| if j == 0 { (0.1 * i as f64).exp() } else { ((i * 7) % 13) as f64 });
     let y: Vec<f64> = (0..60).map(|i| (0.1 * i as f64).sin() + 0.1 * x.get(i, 1)).collect();
     let fit = Fit::new(Gaussian::lengthscale(1.0)).lambda(1e-3);
-    let model = fit.clone().scale(mercer::data::Scale::Log).fit(&x, &y).unwrap().model;
+    let model = fit.clone().scale(Scale::Log).fit(&x, &y).unwrap().model;
     assert_eq!(model.encoder().feature_names(), ["x1", "log(x1)", "x2"]);
     let again = from_bytes(&to_bytes(&model).unwrap()).unwrap();
     assert_eq!(again.encoder(), model.encoder());
