@@ -23,7 +23,7 @@ pub fn run(options: &InspectOptions) -> anyhow::Result<Done> {
     if let Some(map) = &model.encoder().projection {
         page.line("metric", &format!("a learned linear map of the {} features comes before it", map.rows()));
     }
-    page.line("features", &format!("{}, {}", encoder.features.len(), scale_name(encoder.scale)));
+    page.line("features", &format!("{}, {}", encoder.columns().len(), scale_name(encoder.scale)));
     for feature in &encoder.features {
         page.line("", &describe(feature));
     }
@@ -122,7 +122,14 @@ fn coefficient_lines(page: &mut Page, linear: &coefficients::Linear) {
 
 fn describe(feature: &Feature) -> String {
     match feature {
-        Feature::Number { name, shift, scale, .. } => format!("{name}: (x − {}) / {}", short(*shift), short(*scale)),
+        Feature::Number { name, log: None, shift, scale, .. } => {
+            format!("{name}: (x − {}) / {}", short(*shift), short(*scale))
+        }
+        Feature::Number { name, log: Some(log), shift, scale, .. } => {
+            let sign = if log.unit < 0.0 { "−" } else { "" };
+            let inner = format!("{sign}log(1 + (x − {}) / {})", short(log.origin), short(log.unit));
+            format!("{name} again: ({inner} − {}) / {}", short(*shift), short(*scale))
+        }
         Feature::Text { name, categories, text_as } => {
             let shown: Vec<&str> = categories.iter().take(6).map(String::as_str).collect();
             let more =

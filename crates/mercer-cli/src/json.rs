@@ -74,6 +74,7 @@ fn automatic(search: &Search) -> Map<String, Value> {
             json!({
                 "family": trial.family,
                 "metric": trial.metric.name(),
+                "scale": trial.scale,
                 "rmse": trial.rmse,
                 "judged_by": trial.judged_by,
                 "evidence": trial.evidence,

@@ -144,6 +144,7 @@ pub fn scale_name(scale: Scale) -> &'static str {
         Scale::Standard => "standardised",
         Scale::Unit => "scaled to the unit range",
         Scale::None => "as they are",
+        Scale::Log => "standardised, skewed ones as logarithms too",
     }
 }
 

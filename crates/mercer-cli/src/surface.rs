@@ -92,6 +92,7 @@ fn trials(search: &Search) -> mercer::Result<Frame> {
     let mut frame = Frame::new(trials.len());
     frame.push("family", text(&|i| trials[i].family.clone()))?;
     frame.push("metric", text(&|i| trials[i].metric.name().into()))?;
+    frame.push("scale", text(&|i| crate::report::scale_name(trials[i].scale).into()))?;
     frame.push("rmse", number(&|i| trials[i].rmse.unwrap_or(f64::NAN)))?;
     frame.push("judged_by", text(&|i| trials[i].judged_by.clone()))?;
     let evidence = |i: usize| Some(trials[i].evidence).filter(|e| e.is_finite()).unwrap_or(f64::NAN);

@@ -8,18 +8,22 @@
 //! | chapter | |
 //! |---|---|
 //! | `candidates` | what is tried, in which order |
+//! | `designs` | the table, read in every way that candidates need |
 //! | `trial` | learning and judging one candidate |
 //! | `polish` | what was learned from a part of the rows, set right on all |
+//! | `ranking` | which candidate is best, and where that cannot be told |
 //! | `search` | the whole search, the budget, the final fit |
 
 mod candidates;
+mod designs;
 mod polish;
+mod ranking;
 mod search;
 mod trial;
 
 use std::time::Duration;
 
-use crate::data::{Missing, TextAs};
+use crate::data::{Missing, Scale, TextAs};
 use crate::fit::{Fitted, Observer};
 use crate::journal::SharedJournal;
 
@@ -58,6 +62,8 @@ pub struct Trial {
     pub family: String,
     /// Its metric.
     pub metric: Metric,
+    /// How features were scaled for it: `Log` where skewed columns were read as logarithms, too.
+    pub scale: Scale,
     /// Root mean squared error, left out or by folds inside which the metric was learned again, in the units of the first
     /// target (with several targets: of all of them, each in units of its deviation); `None` if it was not computed.
     pub rmse: Option<f64>,

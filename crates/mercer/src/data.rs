@@ -4,6 +4,7 @@ mod design;
 mod encoder;
 mod frame;
 mod labels;
+mod logarithm;
 
 pub(crate) use design::group_codes;
 pub use design::{Design, Roles};
@@ -11,3 +12,4 @@ pub(crate) use encoder::project;
 pub use encoder::{Encoder, Encoding, Feature, Missing, Scale, TextAs};
 pub use frame::{Column, Frame};
 pub use labels::Classes;
+pub use logarithm::Logarithm;

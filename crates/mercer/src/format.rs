@@ -115,8 +115,9 @@ pub fn to_bytes(model: &Model) -> Result<Vec<u8>, FormatError> {
     let encoder = &model.encoder;
     let mut numbers = Vec::new();
     for feature in &encoder.features {
-        if let Feature::Number { shift, scale, fill, .. } = feature {
+        if let Feature::Number { log, shift, scale, fill, .. } = feature {
             numbers.extend([*shift, *scale, *fill]);
+            numbers.extend(log.iter().flat_map(|log| [log.origin, log.unit]));
         }
     }
     if let Some(projection) = &encoder.projection {
@@ -208,7 +209,12 @@ pub fn from_bytes(bytes: &[u8]) -> Result<Model, FormatError> {
     let most_width = if header.is_projected { count } else { expected_width };
     let most_features = most_width.saturating_add(header.code_columns);
     let mut features = text::read(sections.text, most_features, most_width.max(header.points))?;
-    let numeric = features.iter().filter(|feature| matches!(feature, Feature::Number { .. })).count();
+    let mut scales = features.iter().map(|feature| match feature {
+        Feature::Number { log: None, .. } => 3,
+        Feature::Number { log: Some(_), .. } => 5,
+        Feature::Text { .. } => 0_usize,
+    });
+    let scales = scales.try_fold(0_usize, usize::checked_add);
     let encoder = Encoder {
         features: std::mem::take(&mut features),
         missing: header.missing,
@@ -219,7 +225,7 @@ pub fn from_bytes(bytes: &[u8]) -> Result<Model, FormatError> {
     };
     let encoded = encoder.width();
     let projection = if header.is_projected { encoded.checked_mul(header.width) } else { Some(0) };
-    let said = numeric.checked_mul(3).and_then(|scales| scales.checked_add(carried)?.checked_add(projection?));
+    let said = scales.and_then(|scales| scales.checked_add(carried)?.checked_add(projection?));
     if said != Some(count) {
         return contradiction("its sizes do not fit its numbers");
     }
@@ -227,9 +233,12 @@ pub fn from_bytes(bytes: &[u8]) -> Result<Model, FormatError> {
     let mut numbers = Numbers { bytes: sections.numbers };
     let mut encoder = encoder;
     for feature in &mut encoder.features {
-        if let Feature::Number { shift, scale, fill, .. } = feature {
+        if let Feature::Number { log, shift, scale, fill, .. } = feature {
             [*shift, *scale, *fill] = [numbers.one()?, numbers.one()?, numbers.one()?];
-            if *scale == 0.0 {
+            if let Some(log) = log {
+                [log.origin, log.unit] = [numbers.one()?, numbers.one()?];
+            }
+            if *scale == 0.0 || log.is_some_and(|log| log.unit == 0.0) {
                 return contradiction("a feature is scaled by 0");
             }
         }

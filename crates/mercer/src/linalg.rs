@@ -184,13 +184,6 @@ pub(crate) fn subtract_product(target: &mut Matrix, a: &Matrix, b: &Matrix) {
     matmul::matmul(target.view_mut(), Accum::Add, a.view(), b.view().transpose(), -1.0, shares());
 }
 
-/// Aᵀ bᵀ.
-pub(crate) fn multiply_both_transposed(a: &Matrix, b: &Matrix) -> Matrix {
-    let mut out = Matrix::zeros(a.cols, b.rows);
-    matmul::matmul(out.view_mut(), Accum::Replace, a.view().transpose(), b.view().transpose(), 1.0, shares());
-    out
-}
-
 /// A diag(w) A for a symmetric A (both triangles) and weights that are not negative; both triangles.
 pub(crate) fn weighted_square(a: &Matrix, weights: &[f64]) -> Matrix {
     let n = a.rows;
@@ -482,11 +475,14 @@ pub(crate) fn exponent_of(x: f64) -> i32 {
 
 /// Multiplies all by 2ᵖ, without error as long as nothing leaves the range of f64.
 pub(crate) fn scale_by_power_of_two(data: &mut [f64], power: i32) {
-    if power == 0 {
-        return;
-    }
-    for x in data {
-        *x = libm::ldexp(*x, power);
+    match power {
+        0 => {}
+        // One product is exact, and quicker.
+        -1000..=1000 => {
+            let factor = libm::ldexp(1.0, power);
+            data.iter_mut().for_each(|x| *x *= factor);
+        }
+        _ => data.iter_mut().for_each(|x| *x = libm::ldexp(*x, power)),
     }
 }
 

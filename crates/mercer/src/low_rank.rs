@@ -99,12 +99,12 @@ fn grow(kernel: &dyn Kernel, points: &Points, tolerance: f64, most: usize, seed:
     }
 }
 
-/// Whether a residual that falls like a power of a constant would miss its goal by far: less than half of its logarithm by
-/// the time that all columns are there.
+/// Whether a residual that falls like a power of a constant would miss its goal by far by the time that all columns are
+/// there: less than half of its logarithm, or less than a fifth early on.
 fn is_hopeless(rank: usize, most: usize, residual: f64, tolerance: f64) -> bool {
-    let is_late = rank >= most / 4;
+    let share = if rank >= most / 4 { 0.5 } else { 0.2 };
     let expected = libm::log(residual.max(f64::MIN_POSITIVE)) * most as f64 / rank.max(1) as f64;
-    is_late && expected > 0.5 * libm::log(tolerance)
+    rank >= most / 10 && expected > share * libm::log(tolerance)
 }
 
 /// Different rows, each drawn with a probability proportional to its diagonal.

@@ -209,16 +209,18 @@ impl Model {
     /// Predicts from plain numbers: one row per example, columns in the order of the training features; the
     /// result has one column per target.
     pub fn predict(&self, x: &Matrix) -> Result<Matrix> {
-        let features = &self.encoder.features;
-        if x.cols() != features.len() {
-            return Err(Error::shape("x", format!("{} columns, as in training", features.len()), x.cols()));
+        let columns = self.encoder.columns();
+        if x.cols() != columns.len() {
+            return Err(Error::shape("x", format!("{} columns, as in training", columns.len()), x.cols()));
+        }
+        if let Some(Feature::Text { name, .. }) =
+            self.encoder.features.iter().find(|feature| matches!(feature, Feature::Text { .. }))
+        {
+            return Err(Error::Column { column: name.clone(), problem: "is text; predict from a table".into() });
         }
         let mut frame = Frame::new(x.rows());
-        for (j, feature) in features.iter().enumerate() {
-            if let Feature::Text { name, .. } = feature {
-                return Err(Error::Column { column: name.clone(), problem: "is text; predict from a table".into() });
-            }
-            frame.push(feature.name(), Column::Number(x.col(j).to_vec()))?;
+        for (j, name) in columns.into_iter().enumerate() {
+            frame.push(name, Column::Number(x.col(j).to_vec()))?;
         }
         let columns = self.predict_frame(&frame)?;
         let cells = columns.into_iter().flatten().map(|cell| cell.unwrap_or(f64::NAN)).collect();

@@ -15,8 +15,12 @@ use judge::{HIGHEST, LOWEST};
 
 /// What a search asks of a criterion on one decomposition.
 pub(crate) trait Scorer {
-    /// The criterion at one exponent and several λ, in rising order.
-    fn scores(&self, exponent: f64, log_lambdas: &[f64]) -> Vec<Score>;
+    /// The criterion for several exponents, each with several log λ in rising order.
+    fn scores(&self, asked: &[(f64, Vec<f64>)]) -> Vec<Vec<Score>>;
+    /// The same for one exponent.
+    fn scores_at(&self, exponent: f64, log_lambdas: &[f64]) -> Vec<Score> {
+        self.scores(&[(exponent, log_lambdas.to_vec())]).swap_remove(0)
+    }
     /// log λ over the whole useful part of the path.
     fn useful_lambdas(&self, exponent: f64) -> Vec<f64>;
     /// The criterion itself.
@@ -26,8 +30,8 @@ pub(crate) trait Scorer {
 }
 
 impl Scorer for Judge<'_> {
-    fn scores(&self, exponent: f64, log_lambdas: &[f64]) -> Vec<Score> {
-        Judge::scores(self, exponent, log_lambdas)
+    fn scores(&self, asked: &[(f64, Vec<f64>)]) -> Vec<Vec<Score>> {
+        Judge::scores(self, asked)
     }
 
     fn useful_lambdas(&self, exponent: f64) -> Vec<f64> {
@@ -123,12 +127,12 @@ impl Search {
             best: Choice { exponent: 2.0, lambda: 1.0, score: Score { value: f64::INFINITY, standard_error: None } },
         };
         let mut best: Option<(usize, usize)> = None;
-        for (e, exponent) in self.exponents.iter().enumerate() {
-            let grid = match &self.lambdas {
-                Some(lambdas) => lambdas.iter().map(|lambda| libm::log(*lambda)).collect(),
-                None => judge.useful_lambdas(*exponent),
-            };
-            let scores = judge.scores(*exponent, &grid);
+        let grid = |exponent: f64| match &self.lambdas {
+            Some(lambdas) => lambdas.iter().map(|lambda| libm::log(*lambda)).collect(),
+            None => judge.useful_lambdas(exponent),
+        };
+        let grids: Vec<(f64, Vec<f64>)> = self.exponents.iter().map(|exponent| (*exponent, grid(*exponent))).collect();
+        for (e, ((exponent, grid), scores)) in grids.iter().zip(judge.scores(&grids)).enumerate() {
             if let Some(l) = chosen(judge, &scores) {
                 let improves = |(be, bl): (usize, usize)| {
                     let known =
@@ -208,11 +212,11 @@ fn between(judge: &dyn Scorer, exponent: f64, bracket: (f64, f64), start: Choice
     }
     fine.sort_by(f64::total_cmp);
     fine.dedup();
-    let scores = judge.scores(exponent, &fine);
+    let scores = judge.scores_at(exponent, &fine);
     let Some(best) = chosen(judge, &scores) else { return start };
     let mut champion = (fine[best], scores[best]);
     let (mut low, mut high) = (fine[best.saturating_sub(1)], fine[(best + 1).min(fine.len() - 1)]);
-    let single = |t: f64| judge.scores(exponent, &[t])[0];
+    let single = |t: f64| judge.scores_at(exponent, &[t])[0];
     let ratio = (5.0_f64.sqrt() - 1.0) / 2.0;
     let mut inner = [high - ratio * (high - low), low + ratio * (high - low)];
     let mut values = [single(inner[0]), single(inner[1])];
@@ -248,7 +252,7 @@ fn simplest_within_one_error(judge: &dyn Scorer, surface: &mut Surface) {
     // Far enough for the ridge to pass the whole spectrum, at any exponent.
     let end = judge.useful_lambdas(best.exponent).last().map_or(start, |last| last.max(start));
     let log_lambdas: Vec<f64> = (0..=POINTS).map(|i| start + (end - start) * i as f64 / POINTS as f64).collect();
-    let scores = judge.scores(best.exponent, &log_lambdas);
+    let scores = judge.scores_at(best.exponent, &log_lambdas);
     // The first stretch that stays within: beyond a ridge of the curve lies another model.
     let last = scores.iter().take_while(|score| score.value <= limit).count();
     if last > 1 {

@@ -6,6 +6,7 @@ pub(crate) mod convex;
 pub mod dual;
 pub mod power;
 pub(crate) mod refine;
+mod row_roots;
 pub(crate) mod spectral;
 mod tabulated;
 

@@ -8,7 +8,9 @@
 mod banded;
 mod deleted;
 mod deleted_group;
+pub(crate) mod interpolation;
 mod path;
+pub(crate) mod row_tables;
 mod tabulated;
 
 pub(crate) use banded::Banded;
@@ -16,6 +18,7 @@ pub(crate) use deleted::DeletedRow;
 pub(crate) use deleted_group::DeletedGroup;
 pub use path::Path;
 pub(crate) use path::{Curve, CurvePoint, Remembered};
+pub(crate) use row_tables::RowTables;
 pub(crate) use tabulated::{Grid, Tabulated};
 
 use rayon::prelude::*;

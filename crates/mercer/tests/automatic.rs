@@ -136,3 +136,16 @@ fn weights_groups_and_several_targets() {
     assert_eq!(found.fitted.model.summaries().len(), 2);
     assert!(found.fitted.model.summaries().iter().all(|summary| summary.certificate.holds));
 }
+
+/// y follows the logarithm of a skewed feature: a metric of the feature itself cannot fit both of its ends.
+#[test]
+fn logarithms_of_skewed_columns_are_tried_and_taken_where_they_help() {
+    let x = Matrix::from_fn(120, 2, |i, j| if j == 0 { (0.08 * i as f64).exp() } else { ((i * 37) % 41) as f64 });
+    let y = Matrix::from_fn(120, 1, |i, _| (0.24 * i as f64).sin() + 0.02 * x.get(i, 1) + 0.01 * ((i * i) % 7) as f64);
+    let found = Automatic::new().fit(&x, &y, None).unwrap();
+    assert_eq!(chosen(&found).scale, Scale::Log, "{:?}", found.trials);
+    assert_eq!(found.fitted.model.encoder().scale, Scale::Log);
+    // Without a skewed column there is nothing to try.
+    let even = Automatic::new().fit_frame(&friedman(60, 0.5), &roles()).unwrap();
+    assert!(even.trials.iter().all(|trial| trial.scale != Scale::Log));
+}

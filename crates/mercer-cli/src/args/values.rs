@@ -183,6 +183,8 @@ pub enum ScaleArgument {
     Unit,
     /// As they are
     None,
+    /// As standard, and skewed columns once more as logarithms
+    Log,
 }
 
 impl From<ScaleArgument> for Scale {
@@ -191,6 +193,7 @@ impl From<ScaleArgument> for Scale {
             ScaleArgument::Standard => Scale::Standard,
             ScaleArgument::Unit => Scale::Unit,
             ScaleArgument::None => Scale::None,
+            ScaleArgument::Log => Scale::Log,
         }
     }
 }

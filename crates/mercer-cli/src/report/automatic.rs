@@ -2,6 +2,7 @@
 
 use mercer::Fitted;
 use mercer::auto::{Metric, Trial};
+use mercer::data::Scale;
 
 use super::{Page, complexity, short};
 use crate::chart::bars::bars;
@@ -88,11 +89,12 @@ pub fn caution(search: &Search) -> Option<String> {
     Some(format!("leave-one-out keeps the learned metric, so it is {more}optimistic{other}; --assess kfold:5 is not"))
 }
 
-/// `matern52, per feature metric`
+/// `matern52, per feature metric, with logarithms`
 fn name(trial: &Trial) -> String {
+    let of = if trial.scale == Scale::Log { ", with logarithms" } else { "" };
     match trial.metric {
-        Metric::One => trial.family.clone(),
-        other => format!("{}, {} metric", trial.family, other.name()),
+        Metric::One => format!("{}{of}", trial.family),
+        other => format!("{}, {} metric{of}", trial.family, other.name()),
     }
 }
 

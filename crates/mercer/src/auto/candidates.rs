@@ -48,7 +48,6 @@ const MOST_FEATURES: usize = 100;
 
 /// The candidates that suit a table.
 pub(super) fn suitable(rows: usize, features: usize) -> Vec<Candidate> {
-    let can_learn_each = features > 1 && features <= MOST_FEATURES && rows >= 30 && rows >= 2 * features;
     ALL.iter()
         .copied()
         .map(|candidate| match candidate.metric {
@@ -56,15 +55,21 @@ pub(super) fn suitable(rows: usize, features: usize) -> Vec<Candidate> {
             Metric::Each if features == 1 => Candidate { metric: Metric::One, ..candidate },
             _ => candidate,
         })
-        .filter(|candidate| match candidate.metric {
-            Metric::Each => can_learn_each,
-            Metric::Full => can_learn_each && rows >= 10 * features,
-            Metric::One => true,
-        })
+        .filter(|candidate| candidate.suits(rows, features))
         .collect()
 }
 
 impl Candidate {
+    /// Whether so many rows can tell what it learns.
+    pub fn suits(&self, rows: usize, features: usize) -> bool {
+        let can_learn_each = features > 1 && features <= MOST_FEATURES && rows >= 30 && rows >= 2 * features;
+        match self.metric {
+            Metric::Each => can_learn_each,
+            Metric::Full => can_learn_each && rows >= 10 * features,
+            Metric::One => true,
+        }
+    }
+
     pub fn kernels(&self) -> Result<Vec<SharedKernel>> {
         self.families.iter().map(|family| parse(family)).collect()
     }
@@ -73,8 +78,14 @@ impl Candidate {
         self.metric != Metric::Each
     }
 
+    /// The same with logarithms of skewed columns among the features.
+    pub fn with_logarithms(self) -> Candidate {
+        Candidate { scale: Scale::Log, ..self }
+    }
+
     /// What a journal knows it by.
     pub fn key(&self) -> String {
-        format!("{}, {}", self.name, self.metric.name())
+        let of = if self.scale == Scale::Log { ", with logarithms" } else { "" };
+        format!("{}, {}{of}", self.name, self.metric.name())
     }
 }

@@ -38,22 +38,22 @@ pub(super) fn stretched(learned: &Learned, candidate: &Candidate, features: usiz
 }
 
 impl Polish<'_> {
-    /// Leave-one-out sum of squares, the targets in units of their deviation.
-    fn error(&self, stretch: f64, log_lambda: f64, units: &[f64], root_weights: Option<&[f64]>) -> f64 {
+    /// The leave-one-out square of every row, the targets in units of their deviation; `None` when it cannot be computed.
+    pub fn squares(&self, [stretch, log_lambda]: [f64; 2]) -> Option<Vec<f64>> {
         let Design { points, y, .. } = self.design;
+        let units = self.design.deviations();
+        let root_weights: Option<Vec<f64>> = self.design.weights.as_ref().map(|w| w.iter().map(|w| w.sqrt()).collect());
         let gamma = libm::exp(log_lambda) * self.design.weight_sum();
-        let Ok(Learned { kernel, .. }) = (self.kernel)(stretch) else { return f64::INFINITY };
-        let fit = ridge_fit(&*kernel, points, y, root_weights, self.offset, gamma, true);
-        let Some(residuals) = fit.and_then(|fit| fit.residuals) else { return f64::INFINITY };
-        let of = |t: usize| residuals.col(t).iter().map(|e| (e / units[t]) * (e / units[t])).sum::<f64>();
-        (0..units.len()).map(of).sum()
+        let Learned { kernel, .. } = (self.kernel)(stretch).ok()?;
+        let fit = ridge_fit(&*kernel, points, y, root_weights.as_deref(), self.offset, gamma, true)?;
+        let residuals = fit.residuals?;
+        let square = |row: usize, t: usize| residuals.get(row, t) / units[t] * (residuals.get(row, t) / units[t]);
+        Some((0..residuals.rows()).map(|row| (0..units.len()).map(|t| square(row, t)).sum()).collect())
     }
 
     /// Steps along λ and the stretch in turn, then shorter ones, from (stretch, log λ): both, and the error.
     pub fn run(&self, start: [f64; 2], can_stretch: bool, steps: &Steps) -> [f64; 3] {
-        let units = self.design.deviations();
-        let root_weights: Option<Vec<f64>> = self.design.weights.as_ref().map(|w| w.iter().map(|w| w.sqrt()).collect());
-        let error = |at: [f64; 2]| self.error(at[0], at[1], &units, root_weights.as_deref());
+        let error = |at: [f64; 2]| self.squares(at).map_or(f64::INFINITY, |squares| squares.iter().sum());
         let mut at = start;
         let mut least = error(at);
         let mut tries = 1;

@@ -4,14 +4,12 @@ use std::cell::Cell;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::SeedableRng;
-
 use super::candidates::{Candidate, suitable};
+use super::designs::Designs;
 use super::polish::{COARSE, FINE, Polish, Steps, stretched};
+use super::ranking::{exceeds_by_at_most, ranking};
 use super::trial::{held_out_errors, learn};
 use super::{Automated, Automatic, Trial};
-use crate::criterion::folds::shuffle;
 use crate::criterion::{FoldRule, Folds};
 use crate::data::{Design, Encoding, Frame, Roles, Scale, TextAs};
 use crate::error::{Error, Result};
@@ -31,6 +29,8 @@ const FOLDS: usize = 5;
 const FEW: usize = 20;
 /// Candidates whose likelihood is this much worse than the best one's (penalised as BIC does) are not held out.
 const HOPELESS: f64 = 25.0;
+/// How many of the best candidates are tried with logarithms of skewed columns, too.
+const WITH_LOGARITHMS: usize = 3;
 /// Up to so many rows, λ and the exponent are chosen on an eigendecomposition of all of them.
 const DECOMPOSED_ROWS: usize = 1500;
 
@@ -48,14 +48,14 @@ impl Clock {
 }
 
 /// A candidate with what was learned for it.
-struct Tried {
-    candidate: Candidate,
-    learned: Option<Learned>,
+pub(super) struct Tried {
+    pub candidate: Candidate,
+    pub learned: Option<Learned>,
     /// Minus log likelihood, and half a log n for every number that was learned.
-    evidence: f64,
+    pub evidence: f64,
     /// Weighted squared error of every row when it was held out, in units of the targets' deviation.
-    squares: Option<Vec<f64>>,
-    seconds: f64,
+    pub squares: Option<Vec<f64>>,
+    pub seconds: f64,
 }
 
 /// The candidate that became the model.
@@ -68,7 +68,7 @@ struct Best {
 }
 
 impl Tried {
-    fn mean_square(&self, weight: f64) -> Option<f64> {
+    pub fn mean_square(&self, weight: f64) -> Option<f64> {
         self.squares.as_ref().map(|squares| squares.iter().sum::<f64>() / weight)
     }
 }
@@ -80,13 +80,13 @@ impl Automatic {
             return Err(Error::argument("text columns", "read one-hot in an automatic fit", "equality"));
         }
         let read = |scale: Scale| Design::new(frame, roles, self.encoding(scale));
-        self.search(Designs { standard: read(Scale::Standard)?, unit: read(Scale::Unit)? })
+        self.search(Designs::read(&read)?)
     }
 
     /// Fits plain numbers: `x` with one row per example, `y` with one column per target.
     pub fn fit(&self, x: &Matrix, y: &Matrix, weights: Option<&[f64]>) -> Result<Automated> {
         let read = |scale: Scale| Design::from_matrix(x, y, weights, self.encoding(scale));
-        self.search(Designs { standard: read(Scale::Standard)?, unit: read(Scale::Unit)? })
+        self.search(Designs::read(&read)?)
     }
 
     fn encoding(&self, scale: Scale) -> Encoding {
@@ -121,6 +121,7 @@ impl Automatic {
             .map(|(index, tried)| Trial {
                 family: tried.candidate.name.into(),
                 metric: tried.candidate.metric,
+                scale: tried.candidate.scale,
                 rmse: match on_all_rows.get(&index) {
                     Some(square) => Some(square.sqrt() * unit_of_all),
                     None => tried.mean_square(weight).map(|square| square.sqrt() * units[0]),
@@ -160,40 +161,59 @@ impl Automatic {
         Folds::draw(&FoldRule { folds: count.min(units), repeats: 1, in_order: false }, rows, groups, self.seed)
     }
 
-    /// Learns every candidate that suits the table; the second part says whether there was time for all.
+    /// Learns every candidate that suits the table, and the best of them once more with logarithms of skewed columns; the
+    /// second part says whether there was time for all.
     fn learn_all(&self, part: &Designs, clock: &Clock) -> Result<(Vec<Tried>, bool)> {
         let mut tried: Vec<Tried> = Vec::new();
         let mut is_complete = true;
-        for candidate in suitable(part.rows(), part.standard.points.features()) {
+        let mut learn = |tried: &mut Vec<Tried>, candidate: Candidate| -> Result<()> {
             // Half of the budget is for learning; the first few are always tried.
             let longest = tried.iter().map(|known| known.seconds).fold(0.0, f64::max);
             if tried.len() > 3 && clock.left() - longest < 0.5 * self.budget.as_secs_f64() {
                 is_complete = false;
-                continue;
+            } else {
+                tried.push(self.learn_one(candidate, part, clock)?);
             }
-            let design = part.of(&candidate);
-            let started = Instant::now();
-            let numbers = self.remember(&format!("learn {}", candidate.key()), clock, || {
-                let learned = learn(&candidate, design, self.offset, &|| self.goes_on(candidate.name))?;
-                Ok(learned.map_or_else(Vec::new, |learned| learned.to_numbers()))
-            })?;
-            self.stage(candidate.name)?;
-            let features = design.points.features();
-            let learned = match &numbers[..] {
-                [gamma, objective, ..] if !candidate.is_learned => {
-                    let kernel = candidate.kernels()?[0].fitted_to(&design.points, design.weights.as_deref())?;
-                    let (gamma, objective) = (*gamma, *objective);
-                    Some(Learned { kernel, map: None, gamma, objective, parameters: 1, point: Vec::new() })
+            Ok(())
+        };
+        for candidate in suitable(part.rows(), part.standard.points.features()) {
+            learn(&mut tried, candidate)?;
+        }
+        if let Some(logarithms) = &part.logarithms {
+            let mut order: Vec<&Tried> = tried.iter().filter(|known| known.candidate.is_learned).collect();
+            order.sort_by(|a, b| a.evidence.total_cmp(&b.evidence));
+            let best: Vec<Candidate> = order.iter().take(WITH_LOGARITHMS).map(|known| known.candidate).collect();
+            for candidate in best {
+                if candidate.suits(part.rows(), logarithms.points.features()) {
+                    learn(&mut tried, candidate.with_logarithms())?;
                 }
-                rest => Learned::from_numbers(&candidate.kernels()?, features, candidate.is_tied(), rest),
-            };
-            let evidence = learned.as_ref().map_or(f64::INFINITY, |learned| {
-                learned.objective + 0.5 * learned.parameters as f64 * libm::log(part.rows() as f64)
-            });
-            let seconds = started.elapsed().as_secs_f64();
-            tried.push(Tried { candidate, learned, evidence, squares: None, seconds });
+            }
         }
         Ok((tried, is_complete))
+    }
+
+    fn learn_one(&self, candidate: Candidate, part: &Designs, clock: &Clock) -> Result<Tried> {
+        let design = part.of(&candidate);
+        let started = Instant::now();
+        let numbers = self.remember(&format!("learn {}", candidate.key()), clock, || {
+            let learned = learn(&candidate, design, self.offset, &|| self.goes_on(candidate.name))?;
+            Ok(learned.map_or_else(Vec::new, |learned| learned.to_numbers()))
+        })?;
+        self.stage(candidate.name)?;
+        let features = design.points.features();
+        let learned = match &numbers[..] {
+            [gamma, objective, ..] if !candidate.is_learned => {
+                let kernel = candidate.kernels()?[0].fitted_to(&design.points, design.weights.as_deref())?;
+                let (gamma, objective) = (*gamma, *objective);
+                Some(Learned { kernel, map: None, gamma, objective, parameters: 1, point: Vec::new() })
+            }
+            rest => Learned::from_numbers(&candidate.kernels()?, features, candidate.is_tied(), rest),
+        };
+        let evidence = learned.as_ref().map_or(f64::INFINITY, |learned| {
+            learned.objective + 0.5 * learned.parameters as f64 * libm::log(part.rows() as f64)
+        });
+        let seconds = started.elapsed().as_secs_f64();
+        Ok(Tried { candidate, learned, evidence, squares: None, seconds })
     }
 
     /// Holds out fold after fold, candidates with the most evidence first.
@@ -270,17 +290,28 @@ impl Automatic {
         let mut on_all_rows: HashMap<usize, f64> = found.iter().map(|(index, at)| (*index, at[2] / total)).collect();
         found.sort_by(|a, b| a.1[2].total_cmp(&b.1[2]));
         found.truncate(2);
-        let mut best: Option<(usize, [f64; 3])> = None;
+        let mut finals: Vec<(usize, [f64; 3])> = Vec::new();
         for (index, at) in found {
             let fine =
                 self.polish(&tried[index], "all rows, finer", &designs, clock, [at[0], at[1]], &FINE)?.unwrap_or(at);
             on_all_rows.insert(index, fine[2] / total);
-            if best.is_none_or(|(_, least)| fine[2] < least[2]) {
-                best = Some((index, fine));
+            finals.push((index, fine));
+        }
+        finals.sort_by(|a, b| a.1[2].total_cmp(&b.1[2]));
+        if let [(first, at), (second, other), ..] = finals[..] {
+            // Leave-one-out keeps the learned metric and flatters the larger model: within its error, evidence decides.
+            if tried[second].evidence < tried[first].evidence {
+                let of = |index: usize, at: [f64; 3]| self.squares(&tried[index], &designs, clock, [at[0], at[1]]);
+                let (first, second) = (of(first, at)?, of(second, other)?);
+                if let (Some(first), Some(second)) = (first, second)
+                    && exceeds_by_at_most(&second, &first, 1.0)
+                {
+                    finals.swap(0, 1);
+                }
             }
         }
         let (index, [stretch, log_lambda, _]) =
-            best.ok_or_else(|| Error::Decomposition("no candidate could be fitted to all rows".into()))?;
+            *finals.first().ok_or_else(|| Error::Decomposition("no candidate could be fitted to all rows".into()))?;
         let (candidate, Some(learned)) = (&tried[index].candidate, &tried[index].learned) else {
             return Err(Error::Decomposition("no candidate could be fitted to all rows".into()));
         };
@@ -311,6 +342,18 @@ impl Automatic {
             Ok(polish.run(start, candidate.is_learned, steps).to_vec())
         })?;
         Ok(numbers.first_chunk().copied().filter(|at: &[f64; 3]| at[2].is_finite()))
+    }
+
+    /// The leave-one-out square of every row at a stretch and log λ.
+    fn squares(&self, tried: &Tried, designs: &Designs, clock: &Clock, at: [f64; 2]) -> Result<Option<Vec<f64>>> {
+        let Tried { candidate, learned: Some(learned), .. } = tried else { return Ok(None) };
+        let numbers = self.remember(&format!("all rows, one by one {}", candidate.key()), clock, || {
+            let design = designs.of(candidate).with_map(learned);
+            let kernel = |stretch: f64| stretched(learned, candidate, design.points.features(), stretch);
+            let polish = Polish { design: &design, kernel: &kernel, offset: self.offset, clock };
+            Ok(polish.squares(at).unwrap_or_default())
+        })?;
+        Ok((!numbers.is_empty()).then_some(numbers))
     }
 
     /// The numbers under a key of the journal; what was remembered counts with the seconds it took.
@@ -365,76 +408,6 @@ fn gamma_of(tried: &Tried) -> f64 {
 }
 
 /// How many of the rows are learned from.
-fn learning_rows(rows: usize) -> usize {
+pub(super) fn learning_rows(rows: usize) -> usize {
     if rows <= WHOLE_ROWS { rows } else { LEARNING_ROWS }
-}
-
-/// Candidates from the best on. Those whose held-out errors do not exceed the best one's by more than two standard
-/// errors of the difference are as good as it; among them evidence decides, which uses every row.
-fn ranking(tried: &[Tried], weight: f64) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..tried.len()).filter(|index| tried[*index].squares.is_some()).collect();
-    let score = |index: usize| tried[index].mean_square(weight).unwrap_or(f64::INFINITY);
-    order.sort_by(|a, b| score(*a).total_cmp(&score(*b)));
-    let Some(first) = order.first().copied() else { return order };
-    let equals = |index: usize| {
-        let (Some(a), Some(b)) = (&tried[index].squares, &tried[first].squares) else { return false };
-        // Duplicates were merged row by row alike, so the rows correspond.
-        if a.len() != b.len() {
-            return false;
-        }
-        let n = a.len() as f64;
-        let differences: Vec<f64> = a.iter().zip(b).map(|(a, b)| a - b).collect();
-        let mean = differences.iter().sum::<f64>() / n;
-        let variance = differences.iter().map(|d| (d - mean) * (d - mean)).sum::<f64>() / (n - 1.0).max(1.0);
-        mean <= 2.0 * (variance / n).sqrt()
-    };
-    let is_equal: Vec<bool> = (0..tried.len()).map(|index| order.contains(&index) && equals(index)).collect();
-    order.sort_by(|a, b| {
-        let by_evidence = tried[*a].evidence.total_cmp(&tried[*b].evidence);
-        let by_score = score(*a).total_cmp(&score(*b));
-        is_equal[*b].cmp(&is_equal[*a]).then(if is_equal[*a] && is_equal[*b] { by_evidence } else { by_score })
-    });
-    order
-}
-
-/// The same rows, read for kernels that are and are not confined to numbers above 0.
-struct Designs {
-    standard: Design,
-    unit: Design,
-}
-
-impl Designs {
-    fn rows(&self) -> usize {
-        self.standard.rows()
-    }
-
-    fn of(&self, candidate: &Candidate) -> &Design {
-        if candidate.scale == Scale::Unit { &self.unit } else { &self.standard }
-    }
-
-    fn take(self, candidate: &Candidate) -> Design {
-        if candidate.scale == Scale::Unit { self.unit } else { self.standard }
-    }
-
-    /// The rows to learn from, drawn at random if they are a part, equal ones merged.
-    fn part(&self, seed: u64) -> Designs {
-        let mut order: Vec<usize> = (0..self.rows()).collect();
-        let count = learning_rows(order.len());
-        if order.len() > count {
-            shuffle(&mut order, &mut ChaCha8Rng::seed_from_u64(seed));
-            order.truncate(count);
-            order.sort_unstable();
-        }
-        let merged = |design: &Design| design.subset(&order).without_duplicates();
-        Designs { standard: merged(&self.standard), unit: merged(&self.unit) }
-    }
-}
-
-impl Design {
-    fn with_map(&self, learned: &Learned) -> Design {
-        match &learned.map {
-            Some(map) => self.projected(map),
-            None => self.clone(),
-        }
-    }
 }

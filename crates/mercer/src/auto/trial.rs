@@ -11,7 +11,7 @@ use crate::linalg::Matrix;
 use crate::metric::learn::{Learned, Rows, by_outer_products, per_feature};
 use crate::metric::objective::Goal;
 use crate::metric::ridge::ridge_fit;
-use crate::select::{Extras, Judge, Search};
+use crate::select::{Extras, Judge, Scorer, Search};
 use crate::space;
 use crate::spectrum::Spectrum;
 
@@ -60,7 +60,7 @@ fn by_leave_one_out(candidate: &Candidate, design: &Design, offset: bool) -> Res
     let Some(judge) = Judge::new(&spectrum, &members, &restricted, &extras, None)? else { return Ok(None) };
     let directions = design.rows() as f64 - f64::from(offset);
     let sizes: f64 = members.iter().map(|t| spectrum.path(&[t]).zero_mse()).map(libm::log).sum();
-    let likelihood = 0.5 * (judge.scores(2.0, &[libm::log(surface.best.lambda)])[0].value - directions * sizes);
+    let likelihood = 0.5 * (judge.scores_at(2.0, &[libm::log(surface.best.lambda)])[0].value - directions * sizes);
     let point = vec![libm::log(gamma)];
     Ok(Some(Learned { kernel, map: None, gamma, objective: likelihood, parameters: 1, point }))
 }

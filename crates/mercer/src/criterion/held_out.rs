@@ -7,7 +7,8 @@ use super::Folds;
 use crate::error::{Error, Result};
 use crate::linalg::Matrix;
 use crate::solver::power;
-use crate::spectrum::{DeletedGroup, Grid, Remembered, Spectrum, Tabulated, Target};
+use crate::spectrum::interpolation::Lanes;
+use crate::spectrum::{DeletedGroup, Grid, Remembered, RowTables, Spectrum, Tabulated, Target};
 
 /// Leave-one-out residuals yᵢ − f₋ᵢ(xᵢ) − b₋ᵢ and their weighted mean square.
 #[derive(Debug, Clone, PartialEq)]
@@ -44,11 +45,15 @@ pub fn leave_one_out(
     exponent: f64,
     log_lambdas: &[f64],
 ) -> Option<Vec<Vec<Vec<f64>>>> {
+    // A deletion moves the ridge a little: that of all rows is where to begin.
+    let start = log_lambdas
+        .first()
+        .and_then(|log_lambda| power::minimise(&mut spectrum.path(targets), exponent, *log_lambda, None).log_ridge);
     let rows = spectrum.for_each_deleted_row(targets, |mut row| {
         if !row.has_others() {
             return vec![row.residuals(None); log_lambdas.len()];
         }
-        let mut guess = None;
+        let mut guess = start;
         let mut remembered = Remembered::new(&mut row);
         log_lambdas
             .iter()
@@ -124,82 +129,102 @@ pub(crate) fn leave_one_out_at(spectrum: &Spectrum, targets: &[&Target], log_lam
 
 /// The curves of all deletions, from which any (m, λ) is read.
 pub(crate) struct HeldOut {
-    grid: Grid,
-    deletions: Vec<Tabulated>,
+    deletions: Deletions,
     /// The weight of the rows of each deletion.
     weights: Vec<f64>,
     targets: usize,
 }
 
-/// Spacing of tables of single rows, and of folds, whose points are dearer.
-const ROW_STEP: f64 = 0.1;
+enum Deletions {
+    Rows(Box<RowTables>),
+    Groups { grid: Grid, tables: Vec<Tabulated> },
+}
+
+/// Sums over some deletions, one number per (m, λ) and target: of errors, and of their squares per weight.
+type Sums = (Vec<f64>, Vec<f64>);
+
+/// Spacing of the tables of folds.
 const FOLD_STEP: f64 = 0.2;
 
 impl HeldOut {
     /// All single deletions; γ from `low` to `high`, logarithms relative to the largest eigenvalue.
     pub fn rows(spectrum: &Spectrum, targets: &[&Target], low: f64, high: f64) -> Option<Self> {
-        let grid = Grid::around(spectrum.largest(), low, high, ROW_STEP);
-        let deletions = spectrum.tabulate_rows(targets, &grid)?;
+        let deletions = Deletions::Rows(Box::new(spectrum.tabulate_rows(targets, low, high)?));
         let weights = (0..spectrum.rows()).map(|row| spectrum.weight(row)).collect();
-        Some(HeldOut { grid, deletions, weights, targets: targets.len() })
+        Some(HeldOut { deletions, weights, targets: targets.len() })
     }
 
     /// Folds.
     pub fn folds(spectrum: &Spectrum, targets: &[&Target], folds: &Folds, low: f64, high: f64) -> Result<Self> {
         check(folds, spectrum.rows())?;
         let grid = Grid::around(spectrum.largest(), low, high, FOLD_STEP);
-        let deletions = spectrum.tabulate_groups(targets, &folds.groups, &grid);
+        let tables = spectrum.tabulate_groups(targets, &folds.groups, &grid);
         let weights =
             folds.groups.iter().map(|rows| rows.iter().map(|row| spectrum.weight(*row)).sum()).collect::<Vec<f64>>();
-        Ok(HeldOut { grid, deletions, weights, targets: targets.len() })
+        Ok(HeldOut { deletions: Deletions::Groups { grid, tables }, weights, targets: targets.len() })
     }
 
-    /// Errors for each of several λ, in rising order.
-    pub fn errors(&self, exponent: f64, log_lambdas: &[f64]) -> Vec<HeldOutError> {
-        const CHUNK: usize = 64;
-        let width = log_lambdas.len() * self.targets;
-        // Sums, and sums of squares of the mean error per deletion; chunks are added in their order.
-        let chunks: Vec<(Vec<f64>, Vec<f64>)> = self
-            .deletions
-            .par_chunks(CHUNK)
-            .zip(self.weights.par_chunks(CHUNK))
-            .map(|(tables, weights)| {
-                let (mut sums, mut squares) = (vec![0.0; width], vec![0.0; width]);
-                let mut errors = vec![0.0; self.targets];
-                let mut cells = vec![0; log_lambdas.len()];
-                for (table, weight) in tables.iter().zip(weights) {
-                    let ridges: Vec<Option<f64>> = if exponent >= 1.0 {
-                        let near = |(cell, log_lambda): (&mut usize, &f64)| {
-                            table.minimiser_near(&self.grid, exponent, *log_lambda, cell)
-                        };
-                        cells.iter_mut().zip(log_lambdas).map(near).collect()
-                    } else {
-                        table.minimisers(&self.grid, exponent, log_lambdas)
+    /// Errors for several exponents, each with several log λ in rising order: `[exponent][λ]`.
+    pub fn errors(&self, asked: &[(f64, Vec<f64>)]) -> Vec<Vec<HeldOutError>> {
+        // Parts are added in their order, whoever made them.
+        let parts: Vec<Sums> = match &self.deletions {
+            Deletions::Rows(tables) => tables
+                .blocks
+                .par_iter()
+                .map(|block| {
+                    let sums = |squares: &Lanes| squares[..block.rows].iter().sum::<f64>();
+                    let squares = |squares: &Lanes| {
+                        squares
+                            .iter()
+                            .zip(&block.weight)
+                            .take(block.rows)
+                            .map(|(e, weight)| e / weight * e)
+                            .sum::<f64>()
                     };
-                    for (l, log_gamma) in ridges.into_iter().enumerate() {
-                        table.squared_errors(&self.grid, log_gamma, &mut errors);
-                        for (t, error) in errors.iter().enumerate() {
-                            sums[l * self.targets + t] += error;
-                            squares[l * self.targets + t] += error / weight * error;
-                        }
-                    }
-                }
-                (sums, squares)
-            })
-            .collect();
+                    let found = tables.squared_errors(block, asked);
+                    (found.iter().map(sums).collect(), found.iter().map(squares).collect())
+                })
+                .collect(),
+            Deletions::Groups { grid, tables } => tables
+                .par_iter()
+                .zip(&self.weights)
+                .map(|(table, weight)| self.group(grid, table, *weight, asked))
+                .collect(),
+        };
         let total: f64 = self.weights.iter().sum();
-        let count = self.deletions.len() as f64;
-        (0..log_lambdas.len())
-            .map(|l| {
-                let of = |t: usize| {
-                    let index = l * self.targets + t;
-                    let mean = chunks.iter().map(|(sums, _)| sums[index]).sum::<f64>() / total;
-                    let square = chunks.iter().map(|(_, squares)| squares[index]).sum::<f64>() / total;
-                    (mean, ((square - mean * mean).max(0.0) / (count - 1.0).max(1.0)).sqrt())
-                };
-                let (mse, standard_error) = (0..self.targets).map(of).unzip();
-                HeldOutError { mse, standard_error }
-            })
-            .collect()
+        let count = self.weights.len() as f64;
+        let mut index = 0;
+        let mut next = || {
+            let mean = parts.iter().map(|(sums, _)| sums[index]).sum::<f64>() / total;
+            let square = parts.iter().map(|(_, squares)| squares[index]).sum::<f64>() / total;
+            index += 1;
+            (mean, ((square - mean * mean).max(0.0) / (count - 1.0).max(1.0)).sqrt())
+        };
+        let mut error = |_: &f64| {
+            let (mse, standard_error) = (0..self.targets).map(|_| next()).unzip();
+            HeldOutError { mse, standard_error }
+        };
+        asked.iter().map(|(_, log_lambdas)| log_lambdas.iter().map(&mut error).collect()).collect()
+    }
+
+    /// One group's errors.
+    fn group(&self, grid: &Grid, table: &Tabulated, weight: f64, asked: &[(f64, Vec<f64>)]) -> Sums {
+        let (mut sums, mut squares) = (Vec::new(), Vec::new());
+        let mut errors = vec![0.0; self.targets];
+        for (exponent, log_lambdas) in asked {
+            let mut cell = 0;
+            let ridges: Vec<Option<f64>> = if *exponent >= 1.0 {
+                let near = |log_lambda: &f64| table.minimiser_near(grid, *exponent, *log_lambda, &mut cell);
+                log_lambdas.iter().map(near).collect()
+            } else {
+                table.minimisers(grid, *exponent, log_lambdas)
+            };
+            for log_gamma in ridges {
+                table.squared_errors(grid, log_gamma, &mut errors);
+                sums.extend(&errors);
+                squares.extend(errors.iter().map(|error| error / weight * error));
+            }
+        }
+        (sums, squares)
     }
 }

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::frame::{Column, Frame};
+use super::logarithm::Logarithm;
 use crate::error::{Error, Result, abbreviated};
 use crate::kernel::{Points, SharedKernel};
 use crate::linalg::{Matrix, exponent_of};
@@ -18,6 +19,8 @@ pub enum Scale {
     Unit,
     /// As they are.
     None,
+    /// As `Standard`, and skewed columns once more as logarithms (see [`Logarithm`]).
+    Log,
 }
 
 /// What is done about missing cells of features.
@@ -76,10 +79,12 @@ impl Encoding {
 /// One column of the table, as the model reads it.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Feature {
-    /// (x − shift)/scale; missing cells become `fill` first.
+    /// (x − shift)/scale; missing cells become `fill` first. With a logarithm, of that instead of x.
     Number {
         /// The column's name.
         name: String,
+        /// What is done to the cell first.
+        log: Option<Logarithm>,
         /// Subtracted.
         shift: f64,
         /// Divided by.
@@ -110,7 +115,7 @@ impl Feature {
 /// All that is needed to read a new table as the training table was read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Encoder {
-    /// The columns, in order.
+    /// The columns, in order; one that is read as its logarithm, too, stands here twice.
     pub features: Vec<Feature>,
     /// How missing cells are treated.
     pub missing: Missing,
@@ -140,16 +145,33 @@ impl Encoder {
         let mut features = Vec::with_capacity(names.len());
         for name in names {
             let forced = categorical.contains(name);
-            features.push(match frame.column(name)? {
-                Column::Number(cells) if !forced => learn_number(name, cells, rows, weights, encoding.scale)?,
+            match frame.column(name)? {
+                Column::Number(cells) if !forced => {
+                    let learn = |as_logarithm| learn_number(name, cells, rows, weights, encoding.scale, as_logarithm);
+                    features.extend(learn(false)?);
+                    if encoding.scale == Scale::Log {
+                        features.extend(learn(true)?);
+                    }
+                }
                 column => {
                     let texts = as_texts(column);
-                    learn_text(name, &texts, rows, forced, encoding.text_as)?
+                    features.push(learn_text(name, &texts, rows, forced, encoding.text_as)?);
                 }
-            });
+            }
         }
         let Encoding { missing, scale, nonnegative, .. } = encoding;
         Ok(Encoder { features, missing, scale, nonnegative, degree: 1, projection: None })
+    }
+
+    /// The columns that are read, each once, in order.
+    pub fn columns(&self) -> Vec<&str> {
+        let mut known = std::collections::HashSet::new();
+        self.features.iter().map(Feature::name).filter(|name| known.insert(*name)).collect()
+    }
+
+    /// Whether any column is read as its logarithm, too.
+    pub fn has_logarithms(&self) -> bool {
+        self.features.iter().any(|feature| matches!(feature, Feature::Number { log: Some(_), .. }))
     }
 
     /// Number of numeric features that the kernel sees.
@@ -185,12 +207,13 @@ impl Encoder {
             .sum()
     }
 
-    /// The names of the numeric features after encoding: `column` or `column=category`.
+    /// The names of the numeric features after encoding: `column`, `log(column)` or `column=category`.
     pub fn feature_names(&self) -> Vec<String> {
         self.features
             .iter()
             .flat_map(|feature| match feature {
-                Feature::Number { name, .. } => vec![name.clone()],
+                Feature::Number { name, log: None, .. } => vec![name.clone()],
+                Feature::Number { name, .. } => vec![format!("log({name})")],
                 Feature::Text { name, categories, text_as: TextAs::OneHot } => {
                     categories.iter().map(|category| format!("{name}={category}")).collect()
                 }
@@ -242,11 +265,14 @@ impl Encoder {
         let mut at = 0;
         for feature in &self.features {
             match feature {
-                Feature::Number { name, shift, scale, fill } => {
+                Feature::Number { name, log, shift, scale, fill } => {
                     let cells = numbers(frame, name)?;
                     let low = self.nonnegative.then_some(clamp);
                     for (out, &row) in matrix.col_mut(at).iter_mut().zip(rows) {
-                        *out = encode_number(cells[row], *shift, *scale, *fill, low)
+                        let cell = if cells[row].is_nan() { *fill } else { cells[row] };
+                        // What is not finite is refused under its own name.
+                        let seen = log.filter(|_| cell.is_finite()).map_or(cell, |log| log.of(cell));
+                        *out = encode_number(seen, *shift, *scale, low)
                             .map_err(|problem| Error::cell(row + 1, name, problem))?;
                     }
                     at += 1;
@@ -290,8 +316,7 @@ pub(crate) fn project(x: &Matrix, projection: &Matrix) -> Matrix {
 }
 
 /// One cell, scaled; `low` is `None` where negative values are fine, else whether they are clamped.
-fn encode_number(cell: f64, shift: f64, scale: f64, fill: f64, low: Option<bool>) -> Result<f64, String> {
-    let cell = if cell.is_nan() { fill } else { cell };
+fn encode_number(cell: f64, shift: f64, scale: f64, low: Option<bool>) -> Result<f64, String> {
     if cell.is_infinite() {
         return Err(format!("{cell} is not a finite number"));
     }
@@ -343,7 +368,15 @@ fn code(categories: &[String], text: Option<&str>) -> u32 {
         .map_or(UNKNOWN, |index| index as u32)
 }
 
-fn learn_number(name: &str, cells: &[f64], rows: &[usize], weights: Option<&[f64]>, scale: Scale) -> Result<Feature> {
+/// A column as it is or as its logarithm; `None` for the logarithm of one that is not skewed.
+fn learn_number(
+    name: &str,
+    cells: &[f64],
+    rows: &[usize],
+    weights: Option<&[f64]>,
+    scale: Scale,
+    as_logarithm: bool,
+) -> Result<Option<Feature>> {
     let known = || rows.iter().enumerate().filter(|(_, row)| !cells[**row].is_nan());
     if let Some((_, row)) = known().find(|(_, row)| cells[**row].is_infinite()) {
         return Err(Error::cell(row + 1, name, format!("{} is not a finite number", cells[*row])));
@@ -352,13 +385,19 @@ fn learn_number(name: &str, cells: &[f64], rows: &[usize], weights: Option<&[f64
         return Err(Error::Column { column: name.to_owned(), problem: "has no value in any row".into() });
     }
     let values = || known().map(|(index, row)| (cells[*row], weights.map_or(1.0, |w| w[index])));
+    let fill = mean_and_deviation(values).0;
+    let log = if as_logarithm { Logarithm::for_skewed(&values().collect::<Vec<_>>()) } else { None };
+    if as_logarithm && log.is_none() {
+        return Ok(None);
+    }
+    let values = || values().map(|(x, w)| (log.map_or(x, |log| log.of(x)), w));
     let (mean, deviation) = mean_and_deviation(values);
     let (low, high) = values().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), (x, _)| (l.min(x), h.max(x)));
     let (shift, factor) = match scale {
         Scale::None => (0.0, 1.0),
         // A constant column carries nothing; it becomes 0 (in a new row: the plain difference).
         _ if low == high => (low, 1.0),
-        Scale::Standard => (mean, deviation),
+        Scale::Standard | Scale::Log => (mean, deviation),
         Scale::Unit => (low, high - low),
     };
     let usable = factor.is_finite() && factor >= f64::MIN_POSITIVE;
@@ -368,12 +407,12 @@ fn learn_number(name: &str, cells: &[f64], rows: &[usize], weights: Option<&[f64
             problem: format!("spreads from {low:e} to {high:e}, which f64 cannot scale; divide it by a constant"),
         });
     }
-    Ok(Feature::Number { name: name.to_owned(), shift, scale: factor, fill: mean })
+    Ok(Some(Feature::Number { name: name.to_owned(), log, shift, scale: factor, fill }))
 }
 
 /// Weighted mean and standard deviation, in units of a power of two near the largest value so that neither
 /// overflows nor underflows.
-fn mean_and_deviation<I: Iterator<Item = (f64, f64)>>(values: impl Fn() -> I) -> (f64, f64) {
+pub(super) fn mean_and_deviation<I: Iterator<Item = (f64, f64)>>(values: impl Fn() -> I) -> (f64, f64) {
     let largest = values().fold(0.0, |max: f64, (x, _)| max.max(x.abs()));
     if largest == 0.0 {
         return (0.0, 0.0);

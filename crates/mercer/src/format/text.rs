@@ -1,15 +1,15 @@
-//! The names and categories of a model file: for each feature a byte (0 number, 1 one-hot, 2 equality), its
-//! name, and for text the number of categories and each of them. Strings have a u32 length before them.
+//! The names and categories of a model file: for each feature a byte (0 number, 1 one-hot, 2 equality, 3 number
+//! read as its logarithm), its name, and for text the number of categories and each of them. Strings have a u32 length before them.
 
 use super::FormatError;
-use crate::data::{Feature, TextAs};
+use crate::data::{Feature, Logarithm, TextAs};
 
 pub(super) fn write(features: &[Feature]) -> Result<Vec<u8>, FormatError> {
     let mut bytes = Vec::new();
     for feature in features {
         match feature {
-            Feature::Number { name, .. } => {
-                bytes.push(0);
+            Feature::Number { name, log, .. } => {
+                bytes.push(if log.is_some() { 3 } else { 0 });
                 push(&mut bytes, name)?;
             }
             Feature::Text { name, categories, text_as } => {
@@ -50,7 +50,10 @@ pub(super) fn read(bytes: &[u8], most_features: usize, most_categories: usize) -
         }
         let name = reader.string()?;
         features.push(match kind {
-            0 => Feature::Number { name, shift: 0.0, scale: 1.0, fill: 0.0 },
+            0 | 3 => {
+                let log = (*kind == 3).then_some(Logarithm { origin: 0.0, unit: 1.0 });
+                Feature::Number { name, log, shift: 0.0, scale: 1.0, fill: 0.0 }
+            }
             1 | 2 => {
                 let count = reader.length()?;
                 // Each category takes at least the four bytes of its length.

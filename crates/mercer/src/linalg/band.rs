@@ -7,16 +7,16 @@
 //! Tasks never share a sum: the same bits come out with any number of threads.
 
 mod reduction;
-
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::{Rng, SeedableRng};
-use rayon::prelude::*;
+mod rows;
 
 use super::{Accum, MatMut, MatRef, Par, matmul};
 use super::{DecompositionCheck, Matrix, Parts, exponent_of, multiply_lower, scale_by_power_of_two};
 use crate::error::{Error, Result};
 use crate::simd::{LANES, vectorize};
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
 use reduction::{form_vectors, reduce_to_band};
+pub(crate) use rows::{RowsAtShift, Shift};
 
 /// Subdiagonals of B. Wider reduces faster (longer products) and makes every shift dearer.
 const BANDWIDTH: usize = 32;
@@ -173,15 +173,17 @@ impl Triangle {
                 x2 = minus(x2, l[2], &done[j]);
                 x3 = minus(x3, l[3], &done[j]);
             }
-            let mut step = [x0, x1, x2, x3];
-            for q in 0..STEP {
+            for (q, mut x) in [x0, x1, x2, x3].into_iter().enumerate() {
                 for p in 0..q {
-                    step[q] = minus(step[q], self.columns[(k + p) * self.height + q - p], &rest[p]);
+                    x = minus(x, self.columns[(k + p) * self.height + q - p], &rest[p]);
                 }
-                for l in 0..LANES {
-                    rest[q][l] = step[q][l] * self.inverse_pivots[k + q];
-                    squares[l] += rest[q][l] * rest[q][l];
+                // Outside of the loops over lanes, which its bounds would break up.
+                let pivot = self.inverse_pivots[k + q];
+                for lane in 0..LANES {
+                    x[lane] *= pivot;
+                    squares[lane] += x[lane] * x[lane];
                 }
+                rest[q] = x;
             }
         }
         squares
@@ -265,37 +267,6 @@ impl ShiftedBand<'_> {
         }
         libm::ldexp(trace, -self.power)
     }
-
-    /// The diagonal of (K + γI)⁻¹: ‖L⁻¹vᵢ‖² for the rows vᵢ of V, which lie side by side in the lanes.
-    pub fn diagonal(&self) -> Vec<f64> {
-        let v = &self.form.vectors;
-        let n = v.rows;
-        // Tasks of some blocks, because every task needs a workspace.
-        let blocks: Vec<[f64; LANES]> = (0..n.div_ceil(LANES))
-            .into_par_iter()
-            .with_min_len(4)
-            .map_init(
-                || vec![[0.0; LANES]; n.next_multiple_of(STEP)],
-                |x, block| {
-                    let rows = block * LANES..n.min((block + 1) * LANES);
-                    for (j, x) in x.iter_mut().enumerate() {
-                        if j < n {
-                            x[..rows.len()].copy_from_slice(&v.col(j)[rows.clone()]);
-                        } else {
-                            *x = [0.0; LANES];
-                        }
-                    }
-                    vectorize(
-                        #[inline(always)]
-                        || self.lower.solve(x),
-                    )
-                },
-            )
-            .collect();
-        let mut inverse: Vec<f64> = blocks.into_iter().flatten().take(n).collect();
-        scale_by_power_of_two(&mut inverse, -self.power);
-        inverse
-    }
 }
 
 #[cfg(test)]
@@ -332,6 +303,18 @@ mod tests {
         let identity = Matrix::from_fn(n, n, |i, j| products.get(i, j) - f64::from(i == j));
         let size = largest_row_sum(a).max(f64::MIN_POSITIVE);
         (largest_row_sum(&residual) / (size * unit), largest_row_sum(&identity) / unit)
+    }
+
+    /// The diagonal of (K + γI)⁻¹; beside it, V times two columns and another shift, as leave-one-out asks.
+    fn diagonal(form: &BandForm, gamma: f64) -> Vec<f64> {
+        let n = form.vectors.rows;
+        let at = |gamma: f64| Shift { factor: form.shifted(gamma).unwrap(), coordinates: random(n, 2) };
+        let found = form.rows_at(&[at(2.0 * gamma + 1.0), at(gamma)]).swap_remove(1);
+        let products = multiply(&form.vectors, &random(n, 2));
+        for (got, want) in found.products.as_slice().iter().zip(products.as_slice()) {
+            assert!((got - want).abs() < 1e-12 * n as f64, "{got} {want}");
+        }
+        found.diagonal
     }
 
     #[test]
@@ -372,7 +355,7 @@ mod tests {
             let close = |x: f64, y: f64| assert!((x - y).abs() <= 1e-11 * y.abs(), "{n}: {x} {y}");
             close(shifted.log_det() + 1.0, decomposed.values.iter().map(|d| d.ln()).sum::<f64>() + 1.0);
             close(shifted.trace_inverse(), decomposed.values.iter().map(|d| 1.0 / d).sum());
-            let inverse = shifted.diagonal();
+            let inverse = diagonal(&form, gamma);
             let factor = Cholesky::new(dense).unwrap();
             let mut columns = Matrix::from_fn(n, n, |i, j| f64::from(i == j));
             factor.solve(&mut columns);
@@ -399,7 +382,7 @@ mod tests {
             assert_eq!(plain.vectors, scaled.vectors);
             let (one, other) = (plain.shifted(0.25).unwrap(), scaled.shifted(libm::ldexp(0.25, power)).unwrap());
             assert_eq!(libm::ldexp(one.trace_inverse(), -power), other.trace_inverse());
-            assert_eq!(one.diagonal()[7], libm::ldexp(other.diagonal()[7], power));
+            assert_eq!(diagonal(&plain, 0.25)[7], libm::ldexp(diagonal(&scaled, libm::ldexp(0.25, power))[7], power));
             let exponents = 100.0 * f64::from(power) * std::f64::consts::LN_2;
             assert!((one.log_det() + exponents - other.log_det()).abs() < 1e-9);
             // A shift of quite another size.
@@ -429,7 +412,7 @@ mod tests {
         let run = |threads: usize| {
             rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(|| {
                 let form = BandForm::reduce(a.clone()).unwrap();
-                let diagonal = form.shifted(1.0).unwrap().diagonal();
+                let diagonal = diagonal(&form, 1.0);
                 (form.band, form.vectors, diagonal)
             })
         };

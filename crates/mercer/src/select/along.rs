@@ -1,5 +1,6 @@
 //! Everything along λ at one exponent: what `mercer path` shows.
 
+use super::Scorer;
 use super::judge::{Extras, Judge};
 use crate::criterion::{Criterion, Folds};
 use crate::error::{Error, Result};
@@ -72,7 +73,7 @@ impl Fitted {
             let extras = Extras { folds, unlabelled: None };
             let judge = Judge::new(spectrum, &targets, criterion, &extras, None)?
                 .ok_or_else(|| Error::argument("the target", "one that varies, in at least two rows", "a constant"))?;
-            for (point, score) in points.iter_mut().zip(judge.scores(exponent, &log_lambdas)) {
+            for (point, score) in points.iter_mut().zip(judge.scores_at(exponent, &log_lambdas)) {
                 let root = criterion.is_squared_error();
                 point.criteria.push(if root { score.value.sqrt() } else { score.value });
             }

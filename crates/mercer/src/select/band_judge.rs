@@ -4,10 +4,13 @@ use super::Scorer;
 use super::judge::{HIGHEST, LOWEST, Score};
 use crate::criterion::Criterion;
 use crate::criterion::formula::{Facts, Formula};
+use crate::linalg::Matrix;
 use crate::spectrum::Banded;
 
 /// Points of the grid over the whole useful range; a finer one follows around the best.
 const GRID: usize = 40;
+
+const EXCLUDED: Score = Score { value: f64::INFINITY, standard_error: None };
 
 /// One target of a band form and one criterion.
 pub(crate) struct BandJudge<'a> {
@@ -26,47 +29,54 @@ pub(crate) fn suits(criterion: &Criterion) -> bool {
 }
 
 impl BandJudge<'_> {
-    fn score(&self, log_lambda: f64) -> Score {
-        let excluded = Score { value: f64::INFINITY, standard_error: None };
-        let n = self.banded.rows() as f64;
-        let lambda = libm::exp(log_lambda);
-        let unit = libm::ldexp(1.0, 2 * self.banded.power(self.target));
+    fn one_exponent(&self, log_lambdas: &[f64]) -> Vec<Score> {
         match self.criterion {
-            Criterion::LeaveOneOut => {
-                // A refit without a row has n − 1 of them.
-                let Some(fit) = self.banded.at((n - 1.0) * lambda, true) else { return excluded };
-                let Some(residuals) = &fit.residuals else { return excluded };
-                let squares = residuals.col(self.target).iter().map(|e| e * e);
-                let (sum, square) = squares.fold((0.0, 0.0), |(sum, square), e| (sum + e, square + e * e));
-                let mean = sum / n;
-                let error = ((square / n - mean * mean).max(0.0) / (n - 1.0)).sqrt();
-                Score { value: mean * unit, standard_error: Some(error * unit) }
-            }
-            Criterion::Formula(formula) => {
-                let gamma = n * lambda;
-                let Some(fit) = self.banded.at(gamma, false) else { return excluded };
-                let facts = Facts {
-                    rows: n,
-                    train_mse: fit.squares[self.target] / n * unit,
-                    dof: n - gamma * fit.trace,
-                    noise: 0.0,
-                    quadratic: fit.quadratics[self.target] * unit,
-                    log_det: fit.log_det,
-                    log_det_reduced: fit.log_det_reduced,
-                    offset: self.banded.has_offset(),
-                    spread_new: 0.0,
-                    left_train: 0.0,
-                };
-                Score { value: formula.value(&facts), standard_error: None }
-            }
-            _ => excluded,
+            Criterion::LeaveOneOut => self.leave_one_out(log_lambdas),
+            Criterion::Formula(formula) => log_lambdas.iter().map(|log| self.formula(*formula, *log)).collect(),
+            _ => vec![EXCLUDED; log_lambdas.len()],
         }
+    }
+
+    fn leave_one_out(&self, log_lambdas: &[f64]) -> Vec<Score> {
+        let n = self.banded.rows() as f64;
+        let unit = libm::ldexp(1.0, 2 * self.banded.power(self.target));
+        // A refit without a row has n − 1 of them.
+        let gammas: Vec<f64> = log_lambdas.iter().map(|log| (n - 1.0) * libm::exp(*log)).collect();
+        let score = |residuals: Option<Matrix>| {
+            let Some(residuals) = residuals else { return EXCLUDED };
+            let squares = residuals.col(self.target).iter().map(|e| e * e);
+            let (sum, square) = squares.fold((0.0, 0.0), |(sum, square), e| (sum + e, square + e * e));
+            let mean = sum / n;
+            let error = ((square / n - mean * mean).max(0.0) / (n - 1.0)).sqrt();
+            Score { value: mean * unit, standard_error: Some(error * unit) }
+        };
+        self.banded.residuals_at(&gammas).into_iter().map(score).collect()
+    }
+
+    fn formula(&self, formula: Formula, log_lambda: f64) -> Score {
+        let n = self.banded.rows() as f64;
+        let unit = libm::ldexp(1.0, 2 * self.banded.power(self.target));
+        let gamma = n * libm::exp(log_lambda);
+        let Some(fit) = self.banded.at(gamma) else { return EXCLUDED };
+        let facts = Facts {
+            rows: n,
+            train_mse: fit.squares[self.target] / n * unit,
+            dof: n - gamma * fit.trace,
+            noise: 0.0,
+            quadratic: fit.quadratics[self.target] * unit,
+            log_det: fit.log_det,
+            log_det_reduced: fit.log_det_reduced,
+            offset: self.banded.has_offset(),
+            spread_new: 0.0,
+            left_train: 0.0,
+        };
+        Score { value: formula.value(&facts), standard_error: None }
     }
 }
 
 impl Scorer for BandJudge<'_> {
-    fn scores(&self, _: f64, log_lambdas: &[f64]) -> Vec<Score> {
-        log_lambdas.iter().map(|log_lambda| self.score(*log_lambda)).collect()
+    fn scores(&self, asked: &[(f64, Vec<f64>)]) -> Vec<Vec<Score>> {
+        asked.iter().map(|(_, log_lambdas)| self.one_exponent(log_lambdas)).collect()
     }
 
     fn useful_lambdas(&self, _: f64) -> Vec<f64> {

@@ -3,7 +3,7 @@
 use std::cell::OnceCell;
 
 use crate::criterion::formula::{Facts, Formula};
-use crate::criterion::held_out::{HeldOut, leave_one_out_at};
+use crate::criterion::held_out::{HeldOut, HeldOutError, leave_one_out_at};
 use crate::criterion::metric::MetricRule;
 use crate::criterion::{Criterion, Folds};
 use crate::error::{Error, Result};
@@ -123,25 +123,36 @@ impl<'a> Judge<'a> {
         self.spectrum
     }
 
-    /// The criterion at one exponent and several λ, in rising order.
-    pub fn scores(&self, exponent: f64, log_lambdas: &[f64]) -> Vec<Score> {
+    /// The criterion for several exponents, each with several log λ in rising order: what is read from one table is read
+    /// together.
+    pub fn scores(&self, asked: &[(f64, Vec<f64>)]) -> Vec<Vec<Score>> {
         let errors = match &self.kind {
-            // At exponent 2 every deletion has the same ridge: two products.
-            Kind::Rows { .. } if exponent == 2.0 => Some(leave_one_out_at(self.spectrum, &self.targets, log_lambdas)),
             Kind::Rows { table, range: (low, high) } => {
-                let table = table.get_or_init(|| HeldOut::rows(self.spectrum, &self.targets, *low, *high));
-                table.as_ref().map(|held_out| held_out.errors(exponent, log_lambdas))
+                // At exponent 2 every deletion has the same ridge: two products.
+                let others: Vec<(f64, Vec<f64>)> = asked.iter().filter(|(m, _)| *m != 2.0).cloned().collect();
+                let mut found = Vec::new();
+                if !others.is_empty() {
+                    let table = table.get_or_init(|| HeldOut::rows(self.spectrum, &self.targets, *low, *high));
+                    found = table.as_ref().map_or_else(Vec::new, |held_out| held_out.errors(&others));
+                }
+                let mut found = found.into_iter();
+                let one = |(exponent, log_lambdas): &(f64, Vec<f64>)| match *exponent == 2.0 {
+                    true => leave_one_out_at(self.spectrum, &self.targets, log_lambdas),
+                    false => found.next().unwrap_or_default(),
+                };
+                asked.iter().map(one).collect()
             }
-            Kind::HeldOut(held_out) => Some(held_out.errors(exponent, log_lambdas)),
-            _ => None,
+            Kind::HeldOut(held_out) => held_out.errors(asked),
+            _ => return asked.iter().map(|(exponent, log_lambdas)| self.on_path(*exponent, log_lambdas)).collect(),
         };
-        if let Some(errors) = errors {
-            let add = |values: &[f64]| values.iter().zip(&self.units).map(|(v, unit)| v / unit).sum::<f64>();
-            return errors
-                .iter()
-                .map(|error| Score { value: add(&error.mse), standard_error: Some(add(&error.standard_error)) })
-                .collect();
-        }
+        let add = |values: &[f64]| values.iter().zip(&self.units).map(|(v, unit)| v / unit).sum::<f64>();
+        let score =
+            |error: &HeldOutError| Score { value: add(&error.mse), standard_error: Some(add(&error.standard_error)) };
+        errors.iter().map(|errors| errors.iter().map(score).collect()).collect()
+    }
+
+    /// Criteria that are read off the path of all rows.
+    fn on_path(&self, exponent: f64, log_lambdas: &[f64]) -> Vec<Score> {
         let mut path = self.path.clone();
         let ridges: Vec<Option<f64>> = log_lambdas
             .iter()

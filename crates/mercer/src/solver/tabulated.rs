@@ -1,4 +1,4 @@
-//! Which point of a tabulated path minimises the m-power problem: the equation of `power`, many times over.
+//! Which point of a group's tabulated path minimises the m-power problem: the equation of `power`, many times over.
 //!
 //! ψ(x) = x − log W₋ + (1 − m/2) log N₋, x = log γ, must equal log(λm/2). For m ≥ 1 ψ rises: one cell holds the
 //! root, nearly the same for every row. For m < 1 every cell in which ψ rises through the level holds a local minimum; the best of them and
@@ -89,9 +89,8 @@ impl Tabulated {
 
     /// Weighted squared error of each target at log γ; `None` stands for the zero function.
     pub(crate) fn squared_errors(&self, grid: &Grid, log_gamma: Option<f64>, out: &mut [f64]) {
-        let square = |e: f64| if self.is_single { e * e } else { e };
         let Some(x) = log_gamma else {
-            out.iter_mut().zip(&self.zero_errors).for_each(|(out, e)| *out = square(*e));
+            out.iter_mut().zip(&self.zero_errors).for_each(|(out, e)| *out = *e);
             return;
         };
         if x > grid.end() {
@@ -99,13 +98,13 @@ impl Tabulated {
             let share = libm::exp(grid.end() - x);
             for (t, out) in out.iter_mut().enumerate() {
                 let (last, zero) = (self.errors[t][grid.points - 1], self.zero_errors[t]);
-                *out = square(zero + (last - zero) * share);
+                *out = zero + (last - zero) * share;
             }
             return;
         }
         let stencil = grid.stencil(x, self.first);
         for (t, out) in out.iter_mut().enumerate() {
-            *out = square(stencil.of(&self.errors[t]));
+            *out = stencil.of(&self.errors[t]);
         }
     }
 }

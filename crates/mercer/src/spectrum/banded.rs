@@ -2,10 +2,11 @@
 //! eigenvector is. K = V B Vᵀ costs a third of an eigendecomposition, and each ridge then a hundredth of a factorisation.
 
 use crate::error::Result;
-use crate::linalg::band::BandForm;
+use crate::linalg::band::{BandForm, RowsAtShift, Shift, ShiftedBand};
 use crate::linalg::{Matrix, multiply_transposed};
-use crate::simd::vectorize;
-use rayon::prelude::*;
+
+/// Shifts whose factors are held at a time.
+const AT_ONCE: usize = 16;
 
 /// K in band form, with targets and the constant in its coordinates. Rows have no weights.
 pub(crate) struct Banded {
@@ -22,8 +23,6 @@ pub(crate) struct Banded {
 
 /// Everything about the ridge fit at one γ.
 pub(crate) struct BandedFit {
-    /// Leave-one-out residuals at this γ, n × targets, in units of 2ᵏ; only if they were asked for.
-    pub residuals: Option<Matrix>,
     /// yᵀG⁻¹y, in units of 4ᵏ, one per target.
     pub quadratics: Vec<f64>,
     /// γ²‖α‖² = Σ residual², in units of 4ᵏ.
@@ -93,78 +92,80 @@ impl Banded {
     }
 
     /// The ridge fit at γ; `None` where K + γI is singular to rounding.
-    pub fn at(&self, gamma: f64, with_residuals: bool) -> Option<BandedFit> {
+    pub fn at(&self, gamma: f64) -> Option<BandedFit> {
         let (n, count) = (self.rows(), self.targets());
         let shifted = self.form.shifted(gamma)?;
-        let mut dual = self.targets.clone();
-        for t in 0..count {
-            shifted.solve(dual.col_mut(t));
-        }
-        // Leave-one-out needs no trace.
-        let mut trace = if with_residuals { f64::NAN } else { shifted.trace_inverse() };
+        let mut trace = shifted.trace_inverse();
         let log_det = shifted.log_det();
         let mut log_det_reduced = log_det;
-        let mut constant_rows = None;
-        if let Some(constant) = &self.constant {
-            let mut image = constant.clone();
-            shifted.solve(&mut image);
-            let sum = dot(constant, &image);
-            for t in 0..count {
-                let share = dot(constant, dual.col(t)) / sum;
-                dual.col_mut(t).iter_mut().zip(&image).for_each(|(a, c)| *a -= share * c);
-            }
+        let Duals { targets: dual, constant } = self.duals(&shifted);
+        if let Some((image, sum)) = constant {
             trace -= dot(&image, &image) / sum;
             log_det_reduced += libm::log(sum / n as f64);
-            constant_rows = Some((image, sum));
         }
         let quadratics = (0..count).map(|t| dot(self.targets.col(t), dual.col(t))).collect();
         let squares = (0..count).map(|t| dual.col(t).iter().map(|a| gamma * a).map(|r| r * r).sum()).collect();
-        let residuals = with_residuals.then(|| {
-            let mut diagonal = shifted.diagonal();
+        Some(BandedFit { quadratics, squares, trace, log_det, log_det_reduced })
+    }
+
+    /// Leave-one-out residuals at each γ, n × targets, in units of 2ᵏ; `None` where K + γI is singular to rounding.
+    pub fn residuals_at(&self, gammas: &[f64]) -> Vec<Option<Matrix>> {
+        gammas.chunks(AT_ONCE).flat_map(|gammas| self.some_residuals(gammas)).collect()
+    }
+
+    fn some_residuals(&self, gammas: &[f64]) -> Vec<Option<Matrix>> {
+        let (n, count) = (self.rows(), self.targets());
+        let mut sums: Vec<Option<f64>> = Vec::with_capacity(gammas.len());
+        let mut shifts = Vec::with_capacity(gammas.len());
+        for gamma in gammas {
+            let Some(factor) = self.form.shifted(*gamma) else {
+                sums.push(None);
+                continue;
+            };
+            let Duals { targets, constant } = self.duals(&factor);
             // The constant goes through V with the targets: what takes time is reading V.
-            let mut coordinates = dual.into_vec();
-            if let Some((image, _)) = &constant_rows {
-                coordinates.extend(image);
-            }
+            let mut coordinates = targets.into_vec();
+            sums.push(Some(constant.as_ref().map_or(0.0, |(_, sum)| *sum)));
+            coordinates.extend(constant.iter().flat_map(|(image, _)| image));
             let columns = coordinates.len() / n.max(1);
             let coordinates = Matrix::from_columns(n, columns, coordinates).unwrap_or_default();
-            let rows = times_few(&self.form.vectors, &coordinates);
-            if let Some((_, sum)) = constant_rows {
-                diagonal.iter_mut().zip(rows.col(count)).for_each(|(g, c)| *g -= c * c / sum);
+            shifts.push(Shift { factor, coordinates });
+        }
+        let mut found = self.form.rows_at(&shifts).into_iter();
+        let mut residuals = |sum: f64| {
+            let RowsAtShift { mut diagonal, products } = found.next()?;
+            if self.has_offset() {
+                diagonal.iter_mut().zip(products.col(count)).for_each(|(g, c)| *g -= c * c / sum);
             }
-            Matrix::from_fn(n, count, |i, t| rows.get(i, t) / diagonal[i])
+            Some(Matrix::from_fn(n, count, |i, t| products.get(i, t) / diagonal[i]))
+        };
+        sums.into_iter().map(|sum| sum.and_then(&mut residuals)).collect()
+    }
+
+    /// (B + γI)⁻¹ of the targets, orthogonal to the constant if there is an offset; and of the constant, with its product
+    /// with the constant.
+    fn duals(&self, shifted: &ShiftedBand<'_>) -> Duals {
+        let mut targets = self.targets.clone();
+        for t in 0..self.targets() {
+            shifted.solve(targets.col_mut(t));
+        }
+        let constant = self.constant.as_ref().map(|constant| {
+            let mut image = constant.clone();
+            shifted.solve(&mut image);
+            let sum = dot(constant, &image);
+            for t in 0..self.targets() {
+                let share = dot(constant, targets.col(t)) / sum;
+                targets.col_mut(t).iter_mut().zip(&image).for_each(|(a, c)| *a -= share * c);
+            }
+            (image, sum)
         });
-        Some(BandedFit { residuals, quadratics, squares, trace, log_det, log_det_reduced })
+        Duals { targets, constant }
     }
 }
 
-/// A B for a B of few columns: strips of rows on all cores, A read once.
-fn times_few(a: &Matrix, b: &Matrix) -> Matrix {
-    const STRIP: usize = 256;
-    let n = a.rows();
-    let starts: Vec<usize> = (0..n).step_by(STRIP).collect();
-    let strips: Vec<Vec<f64>> = starts
-        .par_iter()
-        .map(|start| {
-            let height = STRIP.min(n - start);
-            let mut sums = vec![0.0; height * b.cols()];
-            for k in 0..a.cols() {
-                let column = &a.col(k)[*start..start + height];
-                for (t, sum) in sums.chunks_exact_mut(height).enumerate() {
-                    let factor = b.get(k, t);
-                    vectorize(
-                        #[inline(always)]
-                        || sum.iter_mut().zip(column).for_each(|(s, x)| *s += factor * x),
-                    );
-                }
-            }
-            sums
-        })
-        .collect();
-    Matrix::from_fn(n, b.cols(), |i, t| {
-        let (strip, row) = (i / STRIP, i % STRIP);
-        strips[strip][t * STRIP.min(n - strip * STRIP) + row]
-    })
+struct Duals {
+    targets: Matrix,
+    constant: Option<(Vec<f64>, f64)>,
 }
 
 fn dot(a: &[f64], b: &[f64]) -> f64 {

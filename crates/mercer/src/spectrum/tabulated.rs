@@ -1,16 +1,10 @@
-//! The paths of the data without a row or a group of rows, tabulated over γ.
+//! The paths of the data without a group of rows, tabulated over γ.
 //!
-//! The curves γ ↦ (held-out residual, N₋, R₋) know nothing of λ and the exponent; once they stand in a table,
-//! every (m, λ) is a root between two of its points. For single rows the whole table is four matrix products.
-//!
-//! In log γ the curves are sums of logistic functions, analytic in a strip of half-width π. A polynomial through
-//! [`STENCIL`] points a tenth apart therefore errs by about 1e-12.
-
-use rayon::prelude::*;
+//! As for single rows (see `row_tables`), of which there are many more and whose tables are cheaper.
 
 use super::path::Curve;
 use super::{DeletedGroup, Spectrum, Target, forget_rounding_squares};
-use crate::linalg::{Matrix, multiply, multiply_both_transposed};
+use crate::linalg::{Matrix, multiply};
 
 /// Points that one interpolation uses.
 pub(crate) const STENCIL: usize = 10;
@@ -78,7 +72,7 @@ impl Stencil {
     }
 }
 
-/// The path without a row or a group of rows, at the points of a [`Grid`].
+/// The path without a group of rows, at the points of a [`Grid`].
 #[derive(Debug, Clone)]
 pub(crate) struct Tabulated {
     /// log(W − W_B): γ = (W − W_B)μ.
@@ -88,108 +82,18 @@ pub(crate) struct Tabulated {
     /// R₋, in units of 4ᵏ.
     pub train: Vec<f64>,
     pub log_unit: f64,
-    /// `[target][point]`: √w times the residual of a single row (own units), or the weighted sum of squares of a
-    /// group.
+    /// `[target][point]`: the weighted sum of squares of the group's residuals.
     pub errors: Vec<Vec<f64>>,
     /// The same for the zero function.
     pub zero_errors: Vec<f64>,
     pub zero_train: f64,
     /// Whether any f could follow the targets that are left.
     pub has_energy: bool,
-    pub is_single: bool,
     /// The first point that can be told from rounding; below it nothing changes any more.
     pub first: usize,
 }
 
 impl Spectrum {
-    /// Tables of all single deletions; `None` where nothing would be left to learn from.
-    pub(crate) fn tabulate_rows(&self, targets: &[&Target], grid: &Grid) -> Option<Vec<Tabulated>> {
-        const BLOCK: usize = 256;
-        let n = self.rows();
-        if n < 2 {
-            return None;
-        }
-        let visible = self.eigenvalues.iter().take_while(|d| **d > 0.0).count();
-        let d = &self.eigenvalues[..visible];
-        let gammas: Vec<f64> = (0..grid.points).map(|g| libm::exp(grid.log_gamma(g))).collect();
-        let weights = |value: &(dyn Fn(usize, f64) -> f64 + Sync)| {
-            Matrix::from_fn(visible, grid.points, |k, g| value(k, 1.0 / (d[k] + gammas[g])))
-        };
-        let first = weights(&|_, inverse| inverse);
-        let second = weights(&|k, inverse| d[k] * inverse * inverse);
-        let power = targets.iter().map(|target| target.power).max().unwrap_or(0);
-        let sums: Vec<TargetSums> =
-            targets.iter().map(|target| TargetSums::new(target, power, visible, &first, &second, &gammas)).collect();
-        let log_unit = 2.0 * f64::from(power) * std::f64::consts::LN_2;
-        let blocks: Vec<Vec<Tabulated>> = (0..n)
-            .step_by(BLOCK)
-            .map(|start| {
-                let height = BLOCK.min(n - start);
-                let rows = Matrix::from_fn(height, visible, |i, k| self.basis.get(start + i, k));
-                let squares = Matrix::from_fn(height, visible, |i, k| rows.get(i, k) * rows.get(i, k));
-                let diagonal = multiply_both_transposed(&first, &squares);
-                let diagonal_norm = multiply_both_transposed(&second, &squares);
-                let duals: Vec<[Matrix; 2]> = sums
-                    .iter()
-                    .map(|sums| [&sums.dual, &sums.norm].map(|weights| multiply_both_transposed(weights, &rows)))
-                    .collect();
-                (0..height)
-                    .into_par_iter()
-                    .map(|i| {
-                        let row = start + i;
-                        let root = self.root_weights.as_ref().map_or(1.0, |s| s[row]);
-                        let weight_left = self.weight_sum - root * root;
-                        let null_part: Vec<f64> =
-                            (visible..self.basis.cols()).map(|k| self.basis.get(row, k)).collect();
-                        let null = forget_rounding_squares(&null_part) + self.outside[row];
-                        let mut table = Tabulated {
-                            log_weight_left: libm::log(weight_left),
-                            log_norm: vec![0.0; grid.points],
-                            train: vec![0.0; grid.points],
-                            log_unit,
-                            errors: Vec::new(),
-                            zero_errors: Vec::new(),
-                            zero_train: 0.0,
-                            has_energy: false,
-                            is_single: true,
-                            first: 0,
-                        };
-                        let own = if self.offset { weight_left / self.weight_sum } else { 1.0 };
-                        for (t, sums) in sums.iter().enumerate() {
-                            let null_target = if null == 0.0 {
-                                0.0
-                            } else {
-                                let along: f64 = null_part.iter().zip(&sums.z[visible..]).map(|(q, z)| q * z).sum();
-                                along + if self.outside[row] == 0.0 { 0.0 } else { sums.outside[row] }
-                            };
-                            let mut errors = vec![0.0; grid.points];
-                            let parts = RowParts {
-                                null,
-                                null_target,
-                                diagonal: diagonal.col(i),
-                                diagonal_norm: diagonal_norm.col(i),
-                                dual: duals[t][0].col(i),
-                                dual_norm: duals[t][1].col(i),
-                            };
-                            parts.fill(sums, &gammas, &mut table.log_norm, &mut table.train, &mut errors);
-                            errors.iter_mut().for_each(|c| *c = libm::ldexp(*c, power));
-                            table.errors.push(errors);
-                            let zero = sums.centred[row] / own;
-                            table.zero_errors.push(libm::ldexp(zero, power));
-                            table.zero_train += (sums.centred_energy - sums.centred[row] * zero).max(0.0) / weight_left;
-                            let coordinates = rows_dot(&rows, i, d, &sums.z, zero);
-                            table.has_energy |= coordinates > self.largest() * sums.rounding;
-                        }
-                        table.train.iter_mut().for_each(|r| *r /= weight_left);
-                        table.finish(null, libm::log(self.largest()), grid);
-                        table
-                    })
-                    .collect()
-            })
-            .collect();
-        Some(blocks.into_iter().flatten().collect())
-    }
-
     /// Leave-one-out residuals of all rows, which have no weights, at several γ: one matrix rows × γ per target, in its own
     /// units.
     pub(crate) fn residuals_at(&self, targets: &[&Target], gammas: &[f64]) -> Vec<Matrix> {
@@ -260,7 +164,6 @@ impl Spectrum {
                     zero_errors: self.squares(rows, &curve.residuals(None)),
                     zero_train: curve.zero_train(),
                     has_energy: curve.log_energy() > f64::NEG_INFINITY,
-                    is_single: false,
                     first: 0,
                 };
                 for g in 0..grid.points {
@@ -285,92 +188,7 @@ impl Spectrum {
     }
 }
 
-/// Σ d (z − c q)², what N₋ tends to for large γ, times γ².
-fn rows_dot(rows: &Matrix, i: usize, d: &[f64], z: &[f64], c: f64) -> f64 {
-    d.iter().enumerate().map(|(k, d)| (z[k] - c * rows.get(i, k), d)).map(|(v, d)| d * v * v).sum()
-}
-
-/// One target's part that all rows share.
-struct TargetSums {
-    z: Vec<f64>,
-    outside: Vec<f64>,
-    centred: Vec<f64>,
-    centred_energy: f64,
-    null_energy: f64,
-    rounding: f64,
-    /// z/(d + γ) and d z/(d + γ)², r × points.
-    dual: Matrix,
-    norm: Matrix,
-    /// N and γ²Σ z²/(d + γ)² of all rows.
-    whole_norm: Vec<f64>,
-    whole_train: Vec<f64>,
-}
-
-impl TargetSums {
-    fn new(target: &Target, power: i32, visible: usize, first: &Matrix, second: &Matrix, gammas: &[f64]) -> Self {
-        let by = target.power - power;
-        let scaled = |values: &[f64]| values.iter().map(|v| libm::ldexp(*v, by)).collect::<Vec<f64>>();
-        let (z, outside, centred) = (scaled(&target.z), scaled(&target.outside), scaled(&target.centred));
-        let square = |values: &[f64]| values.iter().map(|v| v * v).sum::<f64>();
-        let times_z = |m: &Matrix| Matrix::from_fn(visible, m.cols(), |k, g| m.get(k, g) * z[k]);
-        let (dual, norm) = (times_z(first), times_z(second));
-        let mean = 16.0 * f64::EPSILON * libm::ldexp(target.mean, -power);
-        TargetSums {
-            centred_energy: square(&centred),
-            null_energy: square(&outside) + square(&z[visible..]),
-            rounding: 1e-28 * square(&centred) + mean * mean,
-            whole_norm: (0..gammas.len()).map(|g| norm.col(g).iter().zip(&z).map(|(a, b)| a * b).sum()).collect(),
-            whole_train: (0..gammas.len())
-                .map(|g| dual.col(g).iter().map(|a| a * gammas[g]).map(|a| a * a).sum())
-                .collect(),
-            z,
-            outside,
-            centred,
-            dual,
-            norm,
-        }
-    }
-}
-
-/// What is known of one row at every γ.
-struct RowParts<'a> {
-    /// ‖P_null eᵢ‖², and the target's part there.
-    null: f64,
-    null_target: f64,
-    /// Σ q²/(d + γ), Σ d q²/(d + γ)², Σ q z/(d + γ), Σ d q z/(d + γ)².
-    diagonal: &'a [f64],
-    diagonal_norm: &'a [f64],
-    dual: &'a [f64],
-    dual_norm: &'a [f64],
-}
-
-impl RowParts<'_> {
-    /// Adds this target's N₋ and (W − w)R₋, and writes its c.
-    fn fill(&self, sums: &TargetSums, gammas: &[f64], norm: &mut [f64], train: &mut [f64], errors: &mut [f64]) {
-        for (g, gamma) in gammas.iter().enumerate() {
-            let (dual, diagonal) = (self.dual[g], self.diagonal[g]);
-            let c = (dual + self.null_target / gamma) / (diagonal + self.null / gamma);
-            norm[g] += sums.whole_norm[g] - 2.0 * c * self.dual_norm[g] + c * c * self.diagonal_norm[g];
-            // γ²Σ q z/(d + γ)² = γ(Σ q z/(d + γ) − Σ d q z/(d + γ)²), and so for q².
-            let seen = sums.whole_train[g] - 2.0 * c * gamma * (dual - self.dual_norm[g])
-                + c * c * gamma * (diagonal - self.diagonal_norm[g]);
-            let unseen = sums.null_energy - 2.0 * c * self.null_target + c * c * self.null;
-            train[g] += seen.max(0.0) + unseen.max(0.0);
-            errors[g] = c;
-        }
-    }
-}
-
 impl Tabulated {
-    /// From N₋ to its logarithm; a row in doubt about its part without eigenvalue starts where it matters little.
-    fn finish(&mut self, null: f64, log_largest: f64, grid: &Grid) {
-        self.log_norm.iter_mut().for_each(|n| *n = libm::log(n.max(f64::MIN_POSITIVE)) + self.log_unit);
-        if null > 0.0 && null < 1e-4 {
-            let floor = log_largest - super::deleted::LOG_MIXED;
-            self.first = (((floor - grid.start) / grid.step).ceil().max(0.0) as usize).min(grid.points - STENCIL);
-        }
-    }
-
     /// A group starts above the last γ at which its block was singular to rounding.
     fn forget_singular(&mut self) {
         let is_fine = |g: usize| self.log_norm[g].is_finite() && self.errors.iter().all(|errors| errors[g].is_finite());

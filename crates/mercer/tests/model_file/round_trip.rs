@@ -139,3 +139,30 @@ fn a_longer_model_comes_back_bit_for_bit() {
         assert_same_after_saving(&sample);
     }
 }
+
+/// A skewed column is read twice, as it is and as its logarithm; plain numbers name it once.
+#[test]
+fn logarithms_of_skewed_columns_come_back() {
+    let x = Matrix::from_fn(60, 2, |i, j| if j == 0 { (0.1 * i as f64).exp() } else { ((i * 7) % 13) as f64 });
+    let y: Vec<f64> = (0..60).map(|i| (0.1 * i as f64).sin() + 0.1 * x.get(i, 1)).collect();
+    let fit = Fit::new(Gaussian::lengthscale(1.0)).lambda(1e-3);
+    let model = fit.clone().scale(Scale::Log).fit(&x, &y).unwrap().model;
+    assert_eq!(model.encoder().feature_names(), ["x1", "log(x1)", "x2"]);
+    let again = from_bytes(&to_bytes(&model).unwrap()).unwrap();
+    assert_eq!(again.encoder(), model.encoder());
+    // Beyond the training range on both sides, too.
+    let new = Matrix::from_fn(5, 2, |i, j| if j == 0 { 200.0 * i as f64 - 300.0 } else { i as f64 });
+    assert_eq!(again.predict(&new).unwrap(), model.predict(&new).unwrap());
+    // The features are what their description says: standardised x, log(1 + (x − low)/(median − low)), x2.
+    let log = |v: f64| ((v - 1.0) / ((2.9_f64).exp() - 1.0)).ln_1p();
+    let standardised = |values: &[f64]| -> Vec<f64> {
+        let mean = values.iter().sum::<f64>() / 60.0;
+        let deviation = (values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / 60.0).sqrt();
+        values.iter().map(|v| (v - mean) / deviation).collect()
+    };
+    let logs: Vec<f64> = x.col(0).iter().map(|v| log(*v)).collect();
+    let columns = [standardised(x.col(0)), standardised(&logs), standardised(x.col(1))].concat();
+    let by_hand = fit.fit(&Matrix::from_columns(60, 3, columns).unwrap(), &y).unwrap();
+    let (got, want) = (model.predict(&x).unwrap(), by_hand.solutions[0].fitted.clone());
+    got.col(0).iter().zip(&want).for_each(|(a, b)| assert!((a - b).abs() < 1e-9, "{a} {b}"));
+}

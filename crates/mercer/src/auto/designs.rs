@@ -1,0 +1,73 @@
+//! The table, read in every way that candidates need.
+
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::SeedableRng;
+
+use super::candidates::Candidate;
+use super::search::learning_rows;
+use crate::criterion::folds::shuffle;
+use crate::data::{Design, Scale};
+use crate::error::Result;
+use crate::metric::learn::Learned;
+
+/// The same rows, read for kernels that are and are not confined to numbers above 0; and, where columns are skewed, with
+/// their logarithms, too.
+pub(super) struct Designs {
+    pub standard: Design,
+    pub unit: Design,
+    pub logarithms: Option<Design>,
+}
+
+impl Designs {
+    pub fn read(read: &impl Fn(Scale) -> Result<Design>) -> Result<Designs> {
+        // Where logarithms cannot be scaled, there are none.
+        let logarithms = read(Scale::Log).ok().filter(|design| design.encoder.has_logarithms());
+        Ok(Designs { standard: read(Scale::Standard)?, unit: read(Scale::Unit)?, logarithms })
+    }
+
+    pub fn rows(&self) -> usize {
+        self.standard.rows()
+    }
+
+    pub fn of(&self, candidate: &Candidate) -> &Design {
+        match (candidate.scale, &self.logarithms) {
+            (Scale::Unit, _) => &self.unit,
+            (Scale::Log, Some(logarithms)) => logarithms,
+            _ => &self.standard,
+        }
+    }
+
+    pub fn take(self, candidate: &Candidate) -> Design {
+        match (candidate.scale, self.logarithms) {
+            (Scale::Unit, _) => self.unit,
+            (Scale::Log, Some(logarithms)) => logarithms,
+            _ => self.standard,
+        }
+    }
+
+    /// The rows to learn from, drawn at random if they are a part, equal ones merged.
+    pub fn part(&self, seed: u64) -> Designs {
+        let mut order: Vec<usize> = (0..self.rows()).collect();
+        let count = learning_rows(order.len());
+        if order.len() > count {
+            shuffle(&mut order, &mut ChaCha8Rng::seed_from_u64(seed));
+            order.truncate(count);
+            order.sort_unstable();
+        }
+        let merged = |design: &Design| design.subset(&order).without_duplicates();
+        Designs {
+            standard: merged(&self.standard),
+            unit: merged(&self.unit),
+            logarithms: self.logarithms.as_ref().map(merged),
+        }
+    }
+}
+
+impl Design {
+    pub(super) fn with_map(&self, learned: &Learned) -> Design {
+        match &learned.map {
+            Some(map) => self.projected(map),
+            None => self.clone(),
+        }
+    }
+}

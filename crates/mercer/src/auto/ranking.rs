@@ -1,0 +1,36 @@
+//! Which candidate is best, given what folds or leave-one-out say row by row, and where they cannot tell.
+
+use super::search::Tried;
+
+/// Candidates from the best on. Those whose held-out errors do not exceed the best one's by more than two standard
+/// errors of the difference are as good as it; among them evidence decides, which uses every row.
+pub(super) fn ranking(tried: &[Tried], weight: f64) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..tried.len()).filter(|index| tried[*index].squares.is_some()).collect();
+    let score = |index: usize| tried[index].mean_square(weight).unwrap_or(f64::INFINITY);
+    order.sort_by(|a, b| score(*a).total_cmp(&score(*b)));
+    let Some(first) = order.first().copied() else { return order };
+    let equals = |index: usize| {
+        let (Some(a), Some(b)) = (&tried[index].squares, &tried[first].squares) else { return false };
+        exceeds_by_at_most(a, b, 2.0)
+    };
+    let is_equal: Vec<bool> = (0..tried.len()).map(|index| order.contains(&index) && equals(index)).collect();
+    order.sort_by(|a, b| {
+        let by_evidence = tried[*a].evidence.total_cmp(&tried[*b].evidence);
+        let by_score = score(*a).total_cmp(&score(*b));
+        is_equal[*b].cmp(&is_equal[*a]).then(if is_equal[*a] && is_equal[*b] { by_evidence } else { by_score })
+    });
+    order
+}
+
+/// Whether the mean of `a` exceeds that of `b` by at most so many standard errors of their difference, row by row.
+/// (Duplicates were merged row by row alike, so the rows correspond.)
+pub(super) fn exceeds_by_at_most(a: &[f64], b: &[f64], errors: f64) -> bool {
+    if a.len() != b.len() {
+        return false;
+    }
+    let n = a.len() as f64;
+    let differences: Vec<f64> = a.iter().zip(b).map(|(a, b)| a - b).collect();
+    let mean = differences.iter().sum::<f64>() / n;
+    let variance = differences.iter().map(|d| (d - mean) * (d - mean)).sum::<f64>() / (n - 1.0).max(1.0);
+    mean <= errors * (variance / n).sqrt()
+}

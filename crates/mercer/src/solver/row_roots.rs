@@ -1,0 +1,290 @@
+//! Which points of tabulated paths minimise the m-power problem: the equation of `power`, for every deletion, exponent and
+//! λ of a surface at once.
+//!
+//! ψ(x) = x − log W₋ + (1 − m/2) log N₋, x = log γ, must equal log(λm/2). A cell in which ψ rises through that level holds
+//! a local minimum: the only one for m ≥ 1, where ψ rises throughout; for m < 1 the best of them and the zero function is
+//! taken. Cells come first, then exponents, then λ: all roots in a cell share its polynomials.
+
+use crate::simd::{exp, vectorize};
+use crate::spectrum::RowTables;
+use crate::spectrum::interpolation::{
+    COEFFICIENTS, LANES, Lanes, MARGIN, Polynomials, logarithm, value, value_and_slope,
+};
+use crate::spectrum::row_tables::RowBlock;
+
+/// One exponent and the λ asked for.
+struct Question {
+    exponent: f64,
+    /// 1 − m/2.
+    half: f64,
+    /// log(λm/2), rising.
+    levels: Vec<f64>,
+    /// Where its answers begin, in numbers of λ.
+    place: usize,
+}
+
+/// What is found for the rows of a block.
+struct Answers {
+    /// The objective, only for m < 1.
+    objective: Vec<Lanes>,
+    /// Weighted squared errors, target by target.
+    squares: Vec<Lanes>,
+}
+
+/// The polynomials of one cell.
+struct Cell {
+    /// log γ of its middle.
+    middle: f64,
+    log_norm: Polynomials,
+    train: Polynomials,
+    errors: Vec<Polynomials>,
+}
+
+impl RowTables {
+    /// Weighted squared errors of the rows of one block, `[exponent and λ][target]`, for several exponents with their log λ,
+    /// which rise.
+    pub(crate) fn squared_errors(&self, block: &RowBlock, asked: &[(f64, Vec<f64>)]) -> Vec<Lanes> {
+        let mut place = 0;
+        let mut questions = Vec::with_capacity(asked.len());
+        for (exponent, log_lambdas) in asked {
+            let shift = libm::log(exponent / 2.0);
+            questions.push(Question {
+                exponent: *exponent,
+                half: 1.0 - exponent / 2.0,
+                levels: log_lambdas.iter().map(|log_lambda| log_lambda + shift).collect(),
+                place,
+            });
+            place += log_lambdas.len();
+        }
+        let zero: Vec<Lanes> = block.zero_errors.iter().map(|e| e.map(|e| e * e)).collect();
+        let mut answers = Answers { objective: vec![block.zero_train; place], squares: zero.repeat(place) };
+        let search = Search { tables: self, block, questions: &questions };
+        vectorize(
+            #[inline(always)]
+            || {
+                search.below(&mut answers);
+                search.inside(&mut answers);
+                search.above(&mut answers);
+            },
+        );
+        answers.squares
+    }
+}
+
+struct Search<'a> {
+    tables: &'a RowTables,
+    block: &'a RowBlock,
+    questions: &'a [Question],
+}
+
+impl Search<'_> {
+    /// ψ at a point of the table.
+    #[inline(always)]
+    fn psi(&self, half: f64, g: usize) -> Lanes {
+        let x = self.tables.grid.log_gamma(g);
+        let mut psi = [0.0; LANES];
+        for l in 0..LANES {
+            psi[l] = x - self.block.log_weight_left[l] + half * self.block.log_norm[g][l];
+        }
+        psi
+    }
+
+    /// Roots below the table, where N₋ and the residual do not change any more.
+    #[inline(always)]
+    fn below(&self, answers: &mut Answers) {
+        let block = self.block;
+        let first = &block.first;
+        let log_norm = block.at_first(&block.log_norm);
+        let train = block.at_first(&block.train);
+        let errors: Vec<Lanes> = block.errors.iter().map(|table| block.at_first(table)).collect();
+        for question in self.questions {
+            let mut psi = [f64::NEG_INFINITY; LANES];
+            for l in (0..LANES).filter(|l| first[*l].is_finite()) {
+                let x = self.tables.grid.log_gamma(first[l] as usize);
+                psi[l] = x - block.log_weight_left[l] + question.half * log_norm[l];
+            }
+            let highest = psi.iter().fold(f64::NEG_INFINITY, |max: f64, v| max.max(*v));
+            for (i, level) in question.levels.iter().enumerate().take_while(|(_, level)| **level <= highest) {
+                let mut is_here = [false; LANES];
+                let mut ridge = [0.0; LANES];
+                for l in 0..LANES {
+                    is_here[l] = *level <= psi[l];
+                    ridge[l] = level - question.half * log_norm[l];
+                }
+                self.record(answers, question, i, &is_here, &ridge, &log_norm, &train, |t| errors[t]);
+            }
+        }
+    }
+
+    /// Roots between the points of the table.
+    #[inline(always)]
+    fn inside(&self, answers: &mut Answers) {
+        let (tables, block) = (self.tables, self.block);
+        let (mut least, mut most) = (f64::INFINITY, f64::NEG_INFINITY);
+        for weight in &block.log_weight_left {
+            (least, most) = (least.min(*weight), most.max(*weight));
+        }
+        for g in MARGIN..tables.last() {
+            let (x, next) = (tables.grid.log_gamma(g), tables.grid.log_gamma(g + 1));
+            let (at_left, at_right) = (block.log_norm_range[g], block.log_norm_range[g + 1]);
+            let mut known: Option<Cell> = None;
+            for question in self.questions {
+                let half = question.half;
+                let lowest = x - most + (half * at_left.0).min(half * at_left.1);
+                let highest = next - least + (half * at_right.0).max(half * at_right.1);
+                let levels = &question.levels;
+                if levels.first().is_none_or(|level| *level > highest) || levels.last().is_none_or(|l| *l < lowest) {
+                    continue;
+                }
+                let start = levels.partition_point(|level| *level < lowest);
+                if levels.get(start).is_none_or(|level| *level > highest) {
+                    continue;
+                }
+                let (left, right) = (self.psi(half, g), self.psi(half, g + 1));
+                for (i, level) in levels.iter().enumerate().skip(start).take_while(|(_, level)| **level <= highest) {
+                    let mut is_here = [false; LANES];
+                    let mut is_any_here = false;
+                    for l in 0..LANES {
+                        is_here[l] = block.first[l] <= g as f64 && left[l] < *level && *level <= right[l];
+                        is_any_here |= is_here[l];
+                    }
+                    if !is_any_here {
+                        continue;
+                    }
+                    // No `get_or_insert_with`: it would not be compiled for this processor.
+                    if known.is_none() {
+                        known = Some(self.cell(g));
+                    }
+                    if let Some(cell) = &known {
+                        self.root(answers, question, i, cell, &is_here, &left, &right);
+                    }
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn cell(&self, g: usize) -> Cell {
+        let (tables, block) = (self.tables, self.block);
+        let mut errors = Vec::with_capacity(tables.targets);
+        for table in &block.errors {
+            errors.push(tables.weights.polynomials(table, g));
+        }
+        Cell {
+            middle: tables.grid.log_gamma(g) + 0.5 * tables.grid.step,
+            log_norm: logarithm(&tables.weights.polynomials(&block.norm, g), &block.log_norm[g]),
+            train: tables.weights.polynomials(&block.train, g),
+            errors,
+        }
+    }
+
+    /// Newton's method between the ends of a cell, halving where it would leave them.
+    #[inline(always)]
+    #[expect(clippy::too_many_arguments, reason = "one call, in the innermost loop")]
+    fn root(
+        &self,
+        answers: &mut Answers,
+        question: &Question,
+        i: usize,
+        cell: &Cell,
+        is_here: &[bool; LANES],
+        left: &Lanes,
+        right: &Lanes,
+    ) {
+        let level = question.levels[i];
+        let half_step = 0.5 * self.tables.grid.step;
+        let mut h = [[0.0; LANES]; COEFFICIENTS];
+        for k in 0..COEFFICIENTS {
+            for l in 0..LANES {
+                h[k][l] = question.half * cell.log_norm[k][l];
+            }
+        }
+        let (mut s, mut low, mut high) = ([0.0; LANES], [-1.001; LANES], [1.001; LANES]);
+        for l in 0..LANES {
+            h[0][l] += cell.middle - self.block.log_weight_left[l] - level;
+            h[1][l] += half_step;
+            s[l] = if is_here[l] { 2.0 * (level - left[l]) / (right[l] - left[l]) - 1.0 } else { 0.0 };
+        }
+        for _ in 0..40 {
+            let (values, slopes) = value_and_slope(&h, &s);
+            let mut longest = 0.0;
+            for l in 0..LANES {
+                let is_left = values[l] < 0.0;
+                low[l] = if is_left { s[l] } else { low[l] };
+                high[l] = if is_left { high[l] } else { s[l] };
+                let newton = s[l] - values[l] / slopes[l];
+                let is_inside = newton >= low[l] && newton <= high[l];
+                let next = if is_inside { newton } else { 0.5 * (low[l] + high[l]) };
+                let step = if is_here[l] { (next - s[l]).abs() } else { 0.0 };
+                longest = if step > longest { step } else { longest };
+                s[l] = next;
+            }
+            // The next step would be about the square of this one.
+            if longest < 1e-7 {
+                break;
+            }
+        }
+        let log_norm = value(&cell.log_norm, &s);
+        let mut ridge = [0.0; LANES];
+        for l in 0..LANES {
+            ridge[l] = cell.middle + half_step * s[l] - self.block.log_weight_left[l];
+        }
+        let train = if question.exponent < 1.0 { value(&cell.train, &s) } else { [0.0; LANES] };
+        self.record(answers, question, i, is_here, &ridge, &log_norm, &train, |t| value(&cell.errors[t], &s));
+    }
+
+    /// Roots above the table: N₋ falls like 1/γ² out here, and the residual tends to that of the zero function like 1/γ. For
+    /// m = 1 ψ has reached its limit, and for m < 1 it has no minimum any more: that is the zero function already.
+    #[inline(always)]
+    fn above(&self, answers: &mut Answers) {
+        let (block, last) = (self.block, self.tables.last());
+        for question in self.questions.iter().filter(|question| question.exponent > 1.0) {
+            let top = self.psi(question.half, last);
+            for (i, level) in question.levels.iter().enumerate() {
+                for l in (0..LANES).filter(|l| block.first[*l].is_finite() && top[*l] < *level) {
+                    let share = libm::exp(-(level - top[l]) / (question.exponent - 1.0));
+                    for (t, zero) in block.zero_errors.iter().enumerate() {
+                        let error = zero[l] + (block.errors[t][last][l] - zero[l]) * share;
+                        answers.squares[(question.place + i) * self.tables.targets + t][l] = error * error;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Keeps a stationary point where it is the minimum, given log μ, log N₋, R₋ and the residuals there.
+    #[inline(always)]
+    #[expect(clippy::too_many_arguments, reason = "what is known of a point, row by row")]
+    fn record(
+        &self,
+        answers: &mut Answers,
+        question: &Question,
+        i: usize,
+        is_here: &[bool; LANES],
+        log_ridge: &Lanes,
+        log_norm: &Lanes,
+        train: &Lanes,
+        errors: impl Fn(usize) -> Lanes,
+    ) {
+        let place = question.place + i;
+        let mut is_best = *is_here;
+        if question.exponent < 1.0 {
+            // R₋ + λN₋^(m/2) at a stationary point, where the second is (2/m) μ N₋.
+            let known = &mut answers.objective[place];
+            for l in 0..LANES {
+                let log_product = log_ridge[l] + log_norm[l] - self.tables.log_unit;
+                let product = exp(if log_product > 700.0 { 700.0 } else { log_product });
+                let objective = train[l] + 2.0 / question.exponent * product;
+                is_best[l] &= objective < known[l];
+                known[l] = if is_best[l] { objective } else { known[l] };
+            }
+        }
+        for t in 0..self.tables.targets {
+            let errors = errors(t);
+            let squares = &mut answers.squares[place * self.tables.targets + t];
+            for l in 0..LANES {
+                squares[l] = if is_best[l] { errors[l] * errors[l] } else { squares[l] };
+            }
+        }
+    }
+}

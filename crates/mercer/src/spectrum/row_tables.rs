@@ -1,0 +1,325 @@
+//! The paths of the data without one row, tabulated over γ: all rows, sixteen side by side.
+//!
+//! The curves γ ↦ (residual, N₋, R₋) know nothing of λ and the exponent; once they stand in a table, every (m, λ) is a
+//! root between two of its points. The whole table is four matrix products.
+//!
+//! In log γ the curves are sums of logistic functions, analytic in a strip of half-width π: polynomials through sixteen
+//! points a fifth apart err by about 1e-11. The logarithm of N₋ has singularities at half that distance, and is taken of
+//! the polynomial.
+
+use std::array;
+
+use rayon::prelude::*;
+
+use super::interpolation::{LANES, Lanes, MARGIN, POINTS, Weights};
+use super::{Grid, Spectrum, Target, forget_rounding_squares};
+use crate::linalg::{Matrix, multiply};
+use crate::simd::vectorize;
+
+/// Rows whose products are made together: a whole number of blocks.
+const CHUNK: usize = 16 * LANES;
+/// Spacing in log γ.
+const STEP: f64 = 0.2;
+
+/// Tables of all single deletions.
+pub(crate) struct RowTables {
+    pub grid: Grid,
+    pub weights: Weights,
+    pub blocks: Vec<RowBlock>,
+    pub targets: usize,
+    /// 2k·log 2: squares of the targets' own units are 4ᵏ times those of R₋.
+    pub log_unit: f64,
+}
+
+impl RowTables {
+    /// The last point that a cell ends in.
+    pub fn last(&self) -> usize {
+        self.grid.points - 1 - MARGIN
+    }
+}
+
+/// Some rows; places without a row repeat the first one and have no weight.
+pub(crate) struct RowBlock {
+    pub rows: usize,
+    /// The weight of each row.
+    pub weight: Lanes,
+    /// log(W − w): γ = (W − w)μ.
+    pub log_weight_left: Lanes,
+    /// N₋, in units of 4ᵏ, and its logarithm in the targets' own units; by points.
+    pub norm: Vec<Lanes>,
+    pub log_norm: Vec<Lanes>,
+    /// Its least and its largest value of all rows here.
+    pub log_norm_range: Vec<(f64, f64)>,
+    /// R₋, in units of 4ᵏ.
+    pub train: Vec<Lanes>,
+    /// `[target][point]`: √w times the residual, own units.
+    pub errors: Vec<Vec<Lanes>>,
+    /// The same for the zero function.
+    pub zero_errors: Vec<Lanes>,
+    pub zero_train: Lanes,
+    /// The first point that can be told from rounding, below which nothing changes any more; infinite where no f could
+    /// follow the targets that are left.
+    pub first: Lanes,
+}
+
+impl RowBlock {
+    /// A table's value at each row's first point.
+    pub fn at_first(&self, table: &[Lanes]) -> Lanes {
+        array::from_fn(|l| if self.first[l].is_finite() { table[self.first[l] as usize][l] } else { 0.0 })
+    }
+}
+
+impl Spectrum {
+    /// Tables of all single deletions, for γ from `low` to `high` (logarithms relative to the largest eigenvalue); `None`
+    /// where nothing would be left to learn from.
+    pub(crate) fn tabulate_rows(&self, targets: &[&Target], low: f64, high: f64) -> Option<RowTables> {
+        let n = self.rows();
+        if n < 2 {
+            return None;
+        }
+        // The floor of rows in doubt is one of the points.
+        let floor = -super::deleted::LOG_MIXED;
+        let start = floor - STEP * (((floor - low) / STEP).ceil() + MARGIN as f64);
+        let mut grid = Grid::around(self.largest(), start, high + STEP * MARGIN as f64, STEP);
+        grid.points = grid.points.max(2 * POINTS);
+        let visible = self.eigenvalues.iter().take_while(|d| **d > 0.0).count();
+        let d = &self.eigenvalues[..visible];
+        let gammas: Vec<f64> = (0..grid.points).map(|g| libm::exp(grid.log_gamma(g))).collect();
+        let first = Matrix::from_fn(visible, grid.points, |k, g| 1.0 / (d[k] + gammas[g]));
+        let second = Matrix::from_fn(visible, grid.points, |k, g| d[k] * first.get(k, g) * first.get(k, g));
+        let power = targets.iter().map(|target| target.power).max().unwrap_or(0);
+        let sums: Vec<TargetSums> =
+            targets.iter().map(|target| TargetSums::new(target, power, visible, &first, &second, &gammas)).collect();
+        let shared = Shared { spectrum: self, grid, d, gammas: &gammas, sums: &sums, power };
+        let blocks = (0..n)
+            .step_by(CHUNK)
+            .flat_map(|start| {
+                let height = CHUNK.min(n - start);
+                let rows = Matrix::from_fn(height, visible, |i, k| self.basis.get(start + i, k));
+                let squares = Matrix::from_fn(height, visible, |i, k| rows.get(i, k) * rows.get(i, k));
+                let chunk = Chunk {
+                    start,
+                    diagonal: multiply(&squares, &first),
+                    diagonal_norm: multiply(&squares, &second),
+                    duals: sums.iter().map(|sums| [&sums.dual, &sums.norm].map(|w| multiply(&rows, w))).collect(),
+                    rows,
+                };
+                let starts: Vec<usize> = (0..height).step_by(LANES).collect();
+                starts.into_par_iter().map(|from| shared.block(&chunk, from)).collect::<Vec<RowBlock>>()
+            })
+            .collect();
+        let log_unit = 2.0 * f64::from(power) * std::f64::consts::LN_2;
+        Some(RowTables { grid, weights: Weights::new(), blocks, targets: targets.len(), log_unit })
+    }
+}
+
+/// Products of some rows with what all rows share: rows × points.
+struct Chunk {
+    start: usize,
+    /// Q of these rows.
+    rows: Matrix,
+    /// Σ q²/(d + γ) and Σ d q²/(d + γ)².
+    diagonal: Matrix,
+    diagonal_norm: Matrix,
+    /// Σ q z/(d + γ) and Σ d q z/(d + γ)² of each target.
+    duals: Vec<[Matrix; 2]>,
+}
+
+struct Shared<'a> {
+    spectrum: &'a Spectrum,
+    grid: Grid,
+    d: &'a [f64],
+    gammas: &'a [f64],
+    sums: &'a [TargetSums],
+    power: i32,
+}
+
+impl Shared<'_> {
+    /// The block that begins with row `from` of a chunk.
+    fn block(&self, chunk: &Chunk, from: usize) -> RowBlock {
+        let (spectrum, points) = (self.spectrum, self.gammas.len());
+        let height = chunk.rows.rows();
+        let rows = LANES.min(height - from);
+        let place = |l: usize| from + if l < rows { l } else { 0 };
+        let row = |l: usize| chunk.start + place(l);
+        let lanes_of = |m: &Matrix, column: usize| -> Lanes {
+            let column = &m.col(column)[from..];
+            column.first_chunk().copied().unwrap_or_else(|| array::from_fn(|l| column[if l < rows { l } else { 0 }]))
+        };
+        let root: Lanes = array::from_fn(|l| spectrum.root_weights.as_ref().map_or(1.0, |s| s[row(l)]));
+        let weight_left: Lanes = array::from_fn(|l| spectrum.weight_sum - root[l] * root[l]);
+        let null_parts: [Vec<f64>; LANES] =
+            array::from_fn(|l| (self.d.len()..spectrum.basis.cols()).map(|k| spectrum.basis.get(row(l), k)).collect());
+        let null: Lanes = array::from_fn(|l| forget_rounding_squares(&null_parts[l]) + spectrum.outside[row(l)]);
+        let mut block = RowBlock {
+            rows,
+            weight: array::from_fn(|l| if l < rows { root[l] * root[l] } else { 0.0 }),
+            log_weight_left: weight_left.map(libm::log),
+            norm: vec![[0.0; LANES]; points],
+            log_norm: Vec::with_capacity(points),
+            log_norm_range: Vec::with_capacity(points),
+            train: vec![[0.0; LANES]; points],
+            errors: Vec::new(),
+            zero_errors: Vec::new(),
+            zero_train: [0.0; LANES],
+            first: [f64::INFINITY; LANES],
+        };
+        let unit = libm::ldexp(1.0, self.power);
+        let mut has_energy = [false; LANES];
+        for (t, sums) in self.sums.iter().enumerate() {
+            let null_target: Lanes = array::from_fn(|l| {
+                if null[l] == 0.0 {
+                    return 0.0;
+                }
+                let along: f64 = null_parts[l].iter().zip(&sums.z[self.d.len()..]).map(|(q, z)| q * z).sum();
+                along + if spectrum.outside[row(l)] == 0.0 { 0.0 } else { sums.outside[row(l)] }
+            });
+            let mut errors = vec![[0.0; LANES]; points];
+            vectorize(
+                #[inline(always)]
+                || {
+                    for g in 0..points {
+                        let parts = RowParts {
+                            null: &null,
+                            null_target: &null_target,
+                            diagonal: lanes_of(&chunk.diagonal, g),
+                            diagonal_norm: lanes_of(&chunk.diagonal_norm, g),
+                            dual: lanes_of(&chunk.duals[t][0], g),
+                            dual_norm: lanes_of(&chunk.duals[t][1], g),
+                        };
+                        let c = parts.add(sums, g, self.gammas[g], &mut block.norm[g], &mut block.train[g]);
+                        errors[g] = c.map(|c| c * unit);
+                    }
+                },
+            );
+            block.errors.push(errors);
+            let own = |l: usize| if spectrum.offset { weight_left[l] / spectrum.weight_sum } else { 1.0 };
+            let zero: Lanes = array::from_fn(|l| sums.centred[row(l)] / own(l));
+            block.zero_errors.push(zero.map(|zero| zero * unit));
+            let energy = vectorize(
+                #[inline(always)]
+                || self.limit_energy(sums, &zero, &|k| lanes_of(&chunk.rows, k)),
+            );
+            for l in 0..LANES {
+                let left = (sums.centred_energy - sums.centred[row(l)] * zero[l]).max(0.0);
+                block.zero_train[l] += left / weight_left[l];
+                has_energy[l] |= l < rows && energy[l] > spectrum.largest() * sums.rounding;
+            }
+        }
+        for train in &mut block.train {
+            train.iter_mut().zip(&weight_left).for_each(|(r, weight)| *r /= weight);
+        }
+        self.finish(&mut block, &null, &has_energy);
+        block
+    }
+
+    /// Σ d (z − c q)², what N₋ tends to for large γ, times γ².
+    #[inline(always)]
+    fn limit_energy(&self, sums: &TargetSums, c: &Lanes, q: &impl Fn(usize) -> Lanes) -> Lanes {
+        let mut energy = [0.0; LANES];
+        for (k, d) in self.d.iter().enumerate() {
+            let q = q(k);
+            for l in 0..LANES {
+                let v = sums.z[k] - c[l] * q[l];
+                energy[l] += d * v * v;
+            }
+        }
+        energy
+    }
+
+    /// Logarithms of N₋; a row in doubt about its part without eigenvalue starts where that matters little.
+    fn finish(&self, block: &mut RowBlock, null: &Lanes, has_energy: &[bool; LANES]) {
+        let log_unit = 2.0 * f64::from(self.power) * std::f64::consts::LN_2;
+        for norm in &mut block.norm {
+            norm.iter_mut().for_each(|n| *n = n.max(f64::MIN_POSITIVE));
+            block.log_norm.push(norm.map(|n| libm::log(n) + log_unit));
+        }
+        for values in &block.log_norm {
+            let range = values[..block.rows]
+                .iter()
+                .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(*v), high.max(*v)));
+            block.log_norm_range.push(range);
+        }
+        let floor = libm::log(self.spectrum.largest()) - super::deleted::LOG_MIXED;
+        let at_floor = ((floor - self.grid.start) / self.grid.step).round();
+        let (lowest, highest) = (MARGIN as f64, (self.grid.points - 2 - MARGIN) as f64);
+        for l in (0..block.rows).filter(|l| has_energy[*l]) {
+            let is_in_doubt = null[l] > 0.0 && null[l] < 1e-4;
+            block.first[l] = if is_in_doubt { at_floor.clamp(lowest, highest) } else { lowest };
+        }
+    }
+}
+
+/// One target's part that all rows share.
+struct TargetSums {
+    z: Vec<f64>,
+    outside: Vec<f64>,
+    centred: Vec<f64>,
+    centred_energy: f64,
+    null_energy: f64,
+    rounding: f64,
+    /// z/(d + γ) and d z/(d + γ)², r × points.
+    dual: Matrix,
+    norm: Matrix,
+    /// N and γ²Σ z²/(d + γ)² of all rows.
+    whole_norm: Vec<f64>,
+    whole_train: Vec<f64>,
+}
+
+impl TargetSums {
+    fn new(target: &Target, power: i32, visible: usize, first: &Matrix, second: &Matrix, gammas: &[f64]) -> Self {
+        let by = target.power - power;
+        let scaled = |values: &[f64]| values.iter().map(|v| libm::ldexp(*v, by)).collect::<Vec<f64>>();
+        let (z, outside, centred) = (scaled(&target.z), scaled(&target.outside), scaled(&target.centred));
+        let square = |values: &[f64]| values.iter().map(|v| v * v).sum::<f64>();
+        let times_z = |m: &Matrix| Matrix::from_fn(visible, m.cols(), |k, g| m.get(k, g) * z[k]);
+        let (dual, norm) = (times_z(first), times_z(second));
+        let mean = 16.0 * f64::EPSILON * libm::ldexp(target.mean, -power);
+        TargetSums {
+            centred_energy: square(&centred),
+            null_energy: square(&outside) + square(&z[visible..]),
+            rounding: 1e-28 * square(&centred) + mean * mean,
+            whole_norm: (0..gammas.len()).map(|g| norm.col(g).iter().zip(&z).map(|(a, b)| a * b).sum()).collect(),
+            whole_train: (0..gammas.len())
+                .map(|g| dual.col(g).iter().map(|a| a * gammas[g]).map(|a| a * a).sum())
+                .collect(),
+            z,
+            outside,
+            centred,
+            dual,
+            norm,
+        }
+    }
+}
+
+/// What is known of the rows of a block at one γ.
+struct RowParts<'a> {
+    /// ‖P_null eᵢ‖², and the target's part there.
+    null: &'a Lanes,
+    null_target: &'a Lanes,
+    /// Σ q²/(d + γ), Σ d q²/(d + γ)², Σ q z/(d + γ), Σ d q z/(d + γ)².
+    diagonal: Lanes,
+    diagonal_norm: Lanes,
+    dual: Lanes,
+    dual_norm: Lanes,
+}
+
+impl RowParts<'_> {
+    /// Adds a target's N₋ and (W − w)R₋, and returns its c.
+    #[inline(always)]
+    fn add(&self, sums: &TargetSums, g: usize, gamma: f64, norm: &mut Lanes, train: &mut Lanes) -> Lanes {
+        let mut residual = [0.0; LANES];
+        for l in 0..LANES {
+            let (dual, diagonal) = (self.dual[l], self.diagonal[l]);
+            let c = (dual + self.null_target[l] / gamma) / (diagonal + self.null[l] / gamma);
+            norm[l] += sums.whole_norm[g] - 2.0 * c * self.dual_norm[l] + c * c * self.diagonal_norm[l];
+            // γ²Σ q z/(d + γ)² = γ(Σ q z/(d + γ) − Σ d q z/(d + γ)²), and so for q².
+            let seen = sums.whole_train[g] - 2.0 * c * gamma * (dual - self.dual_norm[l])
+                + c * c * gamma * (diagonal - self.diagonal_norm[l]);
+            let unseen = sums.null_energy - 2.0 * c * self.null_target[l] + c * c * self.null[l];
+            train[l] += seen.max(0.0) + unseen.max(0.0);
+            residual[l] = c;
+        }
+        residual
+    }
+}
