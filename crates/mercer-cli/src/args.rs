@@ -13,7 +13,7 @@ use clap::{Args, Parser, Subcommand};
 
 pub use compare::CompareOptions;
 pub use fit::FitOptions;
-pub use loss::{ClassWeightArgument, LossArgument};
+pub use loss::{ClassWeightArgument, LossArgument, ManyClassesArgument};
 pub use path::PathOptions;
 pub use table::{RowOptions, TableOptions};
 pub use values::{KernelArgument, ScaleArgument, Style, TextArgument};

@@ -234,7 +234,11 @@ fn svg(entries: &[Entry], words: &Words, roles: &Roles, folds: &Folds) -> String
         })
         .collect();
     let target = roles.targets.first().map_or("", String::as_str);
-    dots::draw(&dots, &format!("{target}: {}", in_words(folds)), &format!("{} on held-out rows: mean ± standard deviation", words.error))
+    dots::draw(
+        &dots,
+        &format!("{target}: {}", in_words(folds)),
+        &format!("{} on held-out rows: mean ± standard deviation", words.error),
+    )
 }
 
 fn to_frame(entries: &[Entry], words: &Words) -> mercer::Result<Frame> {

@@ -37,7 +37,9 @@ fn penalty(loss: &str, n: f64, ridge: f64, is_linear: bool) -> Vec<Conversion> {
     let alpha = |value, of| Conversion { name: "alpha", value, of };
     let glmnet = |value| Conversion { name: "glmnet_lambda", value, of: "glmnet with alpha = 0" };
     let mut all = match loss {
-        "squared" => vec![alpha(n * ridge, if is_linear { "scikit-learn's Ridge" } else { "scikit-learn's KernelRidge" })],
+        "squared" => {
+            vec![alpha(n * ridge, if is_linear { "scikit-learn's Ridge" } else { "scikit-learn's KernelRidge" })]
+        }
         "hinge" => vec![cost("LIBSVM and scikit-learn's SVC")],
         "epsilon-insensitive" => vec![cost("LIBSVM and scikit-learn's SVR")],
         "absolute" => vec![cost("LIBSVM and scikit-learn's SVR with epsilon = 0")],

@@ -6,10 +6,10 @@ use mercer::data::{Feature, Missing, TextAs};
 use mercer::{Meaning, Model, Probability};
 
 use crate::args::InspectOptions;
-use crate::{coefficients, conversions, json};
 use crate::outcome::Done;
 use crate::predict::load;
 use crate::report::{Page, certificate_line, errors_line, integer, penalty_line, scale_name, short};
+use crate::{coefficients, conversions, json};
 
 pub fn run(options: &InspectOptions) -> anyhow::Result<Done> {
     let model = load(&options.model)?;
@@ -109,7 +109,11 @@ fn coefficient_lines(page: &mut Page, linear: &coefficients::Linear) {
     let shown = linear.raw.as_ref().map_or(&linear.scaled, |(raw, _)| raw);
     for (place, index) in order.iter().take(MOST).enumerate() {
         let (name, weight) = &shown[*index];
-        let scaled = if linear.raw.is_some() { format!(" ({} on the scaled feature)", short(linear.scaled[*index].1)) } else { String::new() };
+        let scaled = if linear.raw.is_some() {
+            format!(" ({} on the scaled feature)", short(linear.scaled[*index].1))
+        } else {
+            String::new()
+        };
         page.line(if place == 0 { "weights" } else { "" }, &format!("{name}: {}{scaled}", short(*weight)));
     }
     if order.len() > MOST {

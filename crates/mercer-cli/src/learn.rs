@@ -45,8 +45,7 @@ pub fn run(
     roles: &Roles,
     started: Instant,
 ) -> anyhow::Result<Done> {
-    let mut found =
-        carry_out(options, common, frame, roles).map_err(|error| advised(error.into(), options, roles))?;
+    let mut found = carry_out(options, common, frame, roles).map_err(|error| advised(error.into(), options, roles))?;
     found.seconds = started.elapsed().as_secs_f64();
     let model = &found.learned.model;
     let bytes = options.output.as_ref().map(|_| format::to_bytes(model)).transpose()?;
@@ -106,7 +105,9 @@ pub fn advised(error: anyhow::Error, options: &FitOptions, roles: &Roles) -> any
         Err(other) => return other,
     };
     let remedy = match &cause {
-        Error::Cell { column, problem, .. } if problem.ends_with("is not a number") && roles.targets.contains(column) => {
+        Error::Cell { column, problem, .. }
+            if problem.ends_with("is not a number") && roles.targets.contains(column) =>
+        {
             let classify = if is_asked_for(options) { ", or --classify with this loss" } else { "" };
             Some(format!(
                 "if the column names classes: --loss logistic or --loss hinge{classify}; \

@@ -65,7 +65,10 @@ fn check(options: &PredictOptions, model: &Model) -> anyhow::Result<()> {
 /// The columns that are added to the table.
 fn columns(model: &Model, frame: &Frame, options: &PredictOptions) -> mercer::Result<Vec<(String, Column)>> {
     let Some(predicted) = Predicted::by(model, frame)? else {
-        return Ok(names(model, &options.name).into_iter().zip(model.predict_frame(frame)?.iter().map(numbers)).collect());
+        return Ok(names(model, &options.name)
+            .into_iter()
+            .zip(model.predict_frame(frame)?.iter().map(numbers))
+            .collect());
     };
     let classes = &predicted.classes;
     let mut added = vec![(options.name.clone(), classes.column(&predicted.codes))];
@@ -93,7 +96,8 @@ fn numbers(cells: &Vec<Option<f64>>) -> Column {
 /// One name for each model of numbers: followed by the target if there are several, and by the quantile.
 fn names(model: &Model, name: &str) -> Vec<String> {
     let of_quantiles = matches!(model.meaning(), Meaning::Quantiles { .. });
-    let targets: Vec<&str> = model.summaries().iter().map(|summary| plain_target(&summary.target, &summary.loss)).collect();
+    let targets: Vec<&str> =
+        model.summaries().iter().map(|summary| plain_target(&summary.target, &summary.loss)).collect();
     let several = targets.iter().any(|target| *target != targets[0]);
     let mut names = Vec::new();
     for (summary, target) in model.summaries().iter().zip(&targets) {

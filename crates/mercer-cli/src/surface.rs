@@ -1,8 +1,8 @@
 //! What a selection tried, point by point: for the table of `--table` and the best points of the report.
 
-use mercer::{Fitted, Learned};
 use mercer::criterion::Criterion;
 use mercer::data::{Column, Frame};
+use mercer::{Fitted, Learned};
 
 use crate::fit::{Found, Search};
 

@@ -27,16 +27,10 @@ type Extra = [(String, Column)];
 /// unless the extension promises another. A table that came without a header gets one, because the
 /// extra columns have names. A missing cell is empty in CSV and null elsewhere. The file is replaced in
 /// one step or not at all.
-pub fn write(
-    path: &str,
-    table: &Table,
-    extra: &[(String, Vec<Option<f64>>)],
-    format: Option<Format>,
-) -> Result<()> {
+pub fn write(path: &str, table: &Table, extra: &[(String, Vec<Option<f64>>)], format: Option<Format>) -> Result<()> {
     let number = |cell: &Option<f64>| cell.unwrap_or(f64::NAN);
-    let column = |(name, cells): &(String, Vec<Option<f64>>)| {
-        (name.clone(), Column::Number(cells.iter().map(number).collect()))
-    };
+    let column =
+        |(name, cells): &(String, Vec<Option<f64>>)| (name.clone(), Column::Number(cells.iter().map(number).collect()));
     write_with(path, table, &extra.iter().map(column).collect::<Vec<_>>(), format)
 }
 

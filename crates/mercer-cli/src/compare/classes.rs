@@ -21,11 +21,9 @@ impl Classifier {
         match self {
             Classifier::Model(model) => Predicted::by(model, frame)?
                 .ok_or_else(|| Error::Empty("the model is one of numbers and not of classes".into())),
-            Classifier::Majority(classes, code) => Ok(Predicted {
-                classes: classes.clone(),
-                codes: vec![Some(*code); frame.rows()],
-                probabilities: None,
-            }),
+            Classifier::Majority(classes, code) => {
+                Ok(Predicted { classes: classes.clone(), codes: vec![Some(*code); frame.rows()], probabilities: None })
+            }
         }
     }
 }

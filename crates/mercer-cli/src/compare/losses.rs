@@ -44,7 +44,8 @@ fn choices(spec: impl Fn(f64) -> String, values: [f64; 3]) -> Result<Vec<Vec<Sha
 
 pub fn svr(task: &Task<'_>) -> Result<Learned> {
     let spread = deviation(task)?;
-    let losses = choices(|e| format!("epsilon-insensitive(epsilon={e})"), [0.02, 0.1, 0.3].map(|share| share * spread))?;
+    let losses =
+        choices(|e| format!("epsilon-insensitive(epsilon={e})"), [0.02, 0.1, 0.3].map(|share| share * spread))?;
     finish(task, &learner(task, losses, "gaussian", 1.0 / spread)?.measure(Measure::Squared))
 }
 

@@ -114,6 +114,6 @@ mod tests {
             let (Always(spec) | Unless(spec)) = alias.kernel;
             assert!(kernel::parse(spec).is_ok(), "{}", alias.name);
         }
-        assert!(find("svc").unwrap_err().contains("did you mean svm?"));
+        assert!(find("logistik").unwrap_err().contains("did you mean logistic?"));
     }
 }

@@ -4,9 +4,12 @@ use mercer::Learn;
 use mercer::criterion::Criterion;
 use mercer::data::{Column, Frame, Roles, Scale};
 use mercer::kernel::SharedKernel;
+use mercer::learn::Measure;
 use mercer::loss::{Reads, SharedLoss};
 
-use crate::args::{ClassWeightArgument, Common, FitOptions, LossArgument, RowOptions, ScaleArgument};
+use crate::args::{
+    ClassWeightArgument, Common, FitOptions, LossArgument, ManyClassesArgument, RowOptions, ScaleArgument,
+};
 use crate::fit::kernels;
 use crate::outcome::Usage;
 
@@ -30,8 +33,16 @@ pub fn refuse_without_loss(options: &FitOptions) -> anyhow::Result<()> {
         ("--class-weight", for_classes, losses.class_weight.is_some()),
         ("--probability", for_classes, losses.probability),
         ("--non-crossing", "is for several quantiles: --loss \"pinball(quantile=[0.1,0.5,0.9])\"", losses.non_crossing),
-        ("--tolerance", "is the duality gap of other losses; the squared loss is solved exactly", losses.tolerance.is_some()),
-        ("--measure", "is for other losses; with the squared loss --criterion says what is minimised", losses.measure.is_some()),
+        (
+            "--tolerance",
+            "is the duality gap of other losses; the squared loss is solved exactly",
+            losses.tolerance.is_some(),
+        ),
+        (
+            "--measure",
+            "is for other losses; with the squared loss --criterion says what is minimised",
+            losses.measure.is_some(),
+        ),
     ])
 }
 
@@ -42,9 +53,21 @@ pub fn check(options: &FitOptions) -> anyhow::Result<()> {
     let name = choices[0][0].spec();
     let squared_only = "needs the spectrum of the squared loss on numbers";
     refuse(&[
-        ("--metric", "learns from the squared loss only: learn it there, or give lengthscales in --kernel", options.metric.is_some()),
-        ("--budget", "is the time of the automatic search, which is for the squared loss on numbers", options.budget.is_some()),
-        ("--journal", "keeps the work of the squared loss only; here every fit is made anew", options.journal.is_some()),
+        (
+            "--metric",
+            "learns from the squared loss only: learn it there, or give lengthscales in --kernel",
+            options.metric.is_some(),
+        ),
+        (
+            "--budget",
+            "is the time of the automatic search, which is for the squared loss on numbers",
+            options.budget.is_some(),
+        ),
+        (
+            "--journal",
+            "keeps the work of the squared loss only; here every fit is made anew",
+            options.journal.is_some(),
+        ),
         ("--unlabelled", "is for criteria of the squared loss", options.unlabelled.is_some()),
         ("--shared-ridge", squared_only, options.shared_ridge),
         ("--no-diagnostics", squared_only, options.no_diagnostics),
@@ -66,6 +89,8 @@ pub fn check(options: &FitOptions) -> anyhow::Result<()> {
             ("--probability", &for_classes, losses.probability),
         ])?;
     }
+    check_measure(options, reads_classes)?;
+    check_multinomial(options, &name)?;
     let several = "is for several quantiles: --loss \"pinball(quantile=[0.1,0.5,0.9])\"";
     refuse(&[("--non-crossing", several, losses.non_crossing && (reads_classes || choices[0].len() == 1))])?;
     if losses.classify && choices[0].len() > 1 {
@@ -86,6 +111,41 @@ pub fn check(options: &FitOptions) -> anyhow::Result<()> {
         (Some("-"), Some("-")) => Err(Usage("--output and --table cannot both be standard output".into()).into()),
         _ => Ok(()),
     }
+}
+
+/// Numbers are near or far, classes right or wrong.
+fn check_measure(options: &FitOptions, reads_classes: bool) -> anyhow::Result<()> {
+    match (options.losses.measure, reads_classes) {
+        (Some(Measure::Error), false) => Err(Usage(
+            "--measure error is the share of wrong classes, but the target is numbers: loss, absolute or squared"
+                .into(),
+        )
+        .into()),
+        (Some(other @ (Measure::Absolute | Measure::Squared)), true) => {
+            let text = format!("--measure {} is for numbers, but the target is classes: loss or error", other.name());
+            Err(Usage(text).into())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// One model for all classes has its own rules.
+fn check_multinomial(options: &FitOptions, loss: &str) -> anyhow::Result<()> {
+    if options.losses.many_classes != Some(ManyClassesArgument::Multinomial) {
+        return Ok(());
+    }
+    let one_by_one = "--many-classes one-vs-rest does without";
+    let exponents = options.exponent.as_ref().map_or(&[2.0][..], |numbers| &numbers.0);
+    let text = if loss != "logistic" {
+        format!("--many-classes multinomial is the logistic loss of all classes at once; got --loss {loss}")
+    } else if exponents != [2.0] {
+        format!("--many-classes multinomial has exponent 2; {one_by_one}")
+    } else if options.criterion == Some(Criterion::LeaveOneOut) {
+        format!("--many-classes multinomial is chosen by kfold, not by loo; {one_by_one}")
+    } else {
+        return Ok(());
+    };
+    Err(Usage(text).into())
 }
 
 fn refuse(rules: &[(&str, &str, bool)]) -> anyhow::Result<()> {

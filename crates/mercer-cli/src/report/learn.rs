@@ -69,7 +69,8 @@ fn trials(page: &mut Page, learned: &Learned) {
     let shown = [differs(&kernel), differs(&loss), differs(&exponent), true, true];
     let only = |cells: Vec<Cell>| cells.into_iter().zip(shown).filter(|(_, is)| *is).map(|(cell, _)| cell).collect();
     let names = ["kernel", "loss", "exponent", "λ", measure];
-    let mut grid = Grid::new(names.iter().zip(shown).filter(|(_, is)| *is).map(|(name, _)| (*name).to_owned()).collect());
+    let mut grid =
+        Grid::new(names.iter().zip(shown).filter(|(_, is)| *is).map(|(name, _)| (*name).to_owned()).collect());
     for trial in own.iter().take(MOST_TRIALS) {
         let value = score(trial);
         grid.row(only(vec![
@@ -129,7 +130,8 @@ fn facts(page: &mut Page, found: &Found, t: usize, summary: &Summary) {
     let all: Vec<String> =
         if of_classes { models.iter() } else { models[t..=t].iter() }.filter_map(|s| s.support).map(integer).collect();
     page.line("support", &format!("{} of {} rows have a coefficient", all.join(", "), integer(summary.rows)));
-    let worst = if of_classes { models.iter().max_by(|a, b| gap(a).total_cmp(&gap(b))).unwrap_or(summary) } else { summary };
+    let worst =
+        if of_classes { models.iter().max_by(|a, b| gap(a).total_cmp(&gap(b))).unwrap_or(summary) } else { summary };
     page.line("certain", &certificate_line(&worst.certificate, worst.is_zero));
 }
 

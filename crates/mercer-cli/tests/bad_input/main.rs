@@ -5,6 +5,8 @@ mod cells;
 mod columns;
 mod files;
 mod lab;
+mod loss_options;
+mod losses;
 mod models;
 mod options;
 mod results;

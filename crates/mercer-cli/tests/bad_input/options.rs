@@ -92,9 +92,9 @@ fn options_that_are_none() {
     lab.fails(&["path", "good.csv", "--target", "y", "--json", "--format", "csv"], USAGE, &["--json", "--format"]);
     lab.fails(&["path", "good.csv", "--target", "y", "--format", "pdf"], USAGE, &["text, markdown, latex, csv"]);
     lab.fails(
-        &["compare", "good.csv", "--target", "y", "--methods", "mean,svr"],
+        &["compare", "good.csv", "--target", "y", "--methods", "mean,svrr"],
         USAGE,
-        &["svr", "known methods: mean"],
+        &["svrr", "known methods: mean"],
     );
     lab.fails(&["compare", "good.csv", "--target", "y", "--folds", "1"], USAGE, &["--folds", "whole number"]);
     lab.fails(&["compare", "good.csv", "--target", "y", "--repeats", "0"], USAGE, &["--repeats", "whole number"]);

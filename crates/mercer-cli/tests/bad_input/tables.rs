@@ -39,3 +39,16 @@ const FIT: &[&str] = &["fit", "t.csv", "--target", "y", "--drop", "w"];
 pub fn fit_with<'a>(more: &[&'a str]) -> Vec<&'a str> {
     [FIT, more].concat()
 }
+
+/// The same table with classes in the place of its last column: what is no number stays what it is.
+pub fn with_classes(table: &str) -> String {
+    let line = |(index, line): (usize, &str)| {
+        let (rest, cell) = line.rsplit_once(',').expect("several columns");
+        let class = match cell.parse::<f64>() {
+            Ok(y) if y.is_finite() && index > 0 => ["no", "yes"][usize::from(y > 0.3)],
+            _ => cell,
+        };
+        format!("{rest},{class}\n")
+    };
+    table.lines().enumerate().map(line).collect()
+}

@@ -95,12 +95,14 @@ fn coefficients_are_those_of_the_table() {
         (&["--loss", "hinge"], "decision"),
         (&["--loss", "absolute", "--classify"], "decision"),
     ] {
-        let fit = ["fit", "t.csv", "--target", "label", "--features", "a,b,y", "--kernel", "linear", "--output", "m.mercer"];
+        let fit =
+            ["fit", "t.csv", "--target", "label", "--features", "a,b,y", "--kernel", "linear", "--output", "m.mercer"];
         let report = lab.json(&line(&[&fit, options, &["--json"]]));
         lab.ok(&["predict", "m.mercer", "t.csv", "--decision", "--output", "p.csv"]);
         check_linear(&lab, &report, key);
     }
-    let fit = ["fit", "t.csv", "--target", "y", "--features", "a,b,label", "--kernel", "linear", "--output", "m.mercer"];
+    let fit =
+        ["fit", "t.csv", "--target", "y", "--features", "a,b,label", "--kernel", "linear", "--output", "m.mercer"];
     let report = lab.json(&line(&[&fit, &["--method", "ridge", "--json"]]));
     lab.ok(&["predict", "m.mercer", "t.csv", "--output", "p.csv"]);
     check_linear(&lab, &report, "prediction");

@@ -92,7 +92,7 @@ fn quantiles_have_a_column_each() {
     lab.ok(&line(&[&two, &["--output", "two.mercer"]]));
     let report = lab.json(&["predict", "two.mercer", "t.csv", "--json"]);
     let names: Vec<&String> = report["predictions"].as_object().unwrap().keys().collect();
-    assert_eq!(names, ["prediction_x1_q0.2", "prediction_x1_q0.8", "prediction_y_q0.2", "prediction_y_q0.8"]);
+    assert_eq!(names, ["prediction_y_q0.2", "prediction_y_q0.8", "prediction_x1_q0.2", "prediction_x1_q0.8"]);
     assert!(report["errors"]["prediction_y_q0.2"]["below"].as_f64().unwrap() < 0.4);
     let one = ["fit", "t.csv", "--target", "y", "--method", "quantile", "--lambda", "0.01", "--output", "one.mercer"];
     lab.ok(&one);

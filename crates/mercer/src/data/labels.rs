@@ -59,6 +59,7 @@ impl Classes {
             }
         };
         match names.len() {
+            0 if frame.rows() == 0 => Err(Error::Empty("the table has no rows".into())),
             0 => refuse("must name classes; every cell is missing".into()),
             1 => refuse(format!(
                 "must have at least two classes; all rows are {:?}",

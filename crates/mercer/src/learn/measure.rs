@@ -104,8 +104,11 @@ impl Measure {
             .collect();
         let total: f64 = rows.iter().map(|(w, _)| w).sum();
         let mean = rows.iter().map(|(w, m)| w * m).sum::<f64>() / total;
-        let spread = rows.iter().map(|(w, m)| w * w * (m - mean) * (m - mean)).sum::<f64>();
-        (mean, spread.sqrt() / total)
+        // In units of the largest: the squares of squares may leave the range of numbers.
+        let size = rows.iter().fold(0.0, |max: f64, (_, m)| max.max(m.abs())).max(f64::MIN_POSITIVE);
+        let share = |w: f64, m: f64| w / total * ((m - mean) / size);
+        let spread = rows.iter().map(|(w, m)| share(*w, *m).powi(2)).sum::<f64>();
+        (mean, size * spread.sqrt())
     }
 }
 

@@ -32,7 +32,6 @@ fn numbers(summary: &Summary) -> Vec<(&'static str, f64)> {
         ("target_range", summary.target_range[1]),
         ("root_residual", certificate.root_residual),
         ("solve_residual", certificate.solve_residual),
-        ("condition", certificate.condition),
         ("digits", certificate.digits),
     ];
     all.extend(summary.stationary_ridges.iter().map(|ridge| ("stationary_ridges", *ridge)));
@@ -44,6 +43,12 @@ fn numbers(summary: &Summary) -> Vec<(&'static str, f64)> {
         ("loo_r2", summary.loo_r2),
         ("decomposition_residual", certificate.decomposition_residual),
         ("orthogonality", certificate.orthogonality),
+        ("condition", certificate.condition),
+        ("duality_gap", certificate.duality_gap),
+        ("train_loss", summary.train_loss),
+        ("train_error", summary.train_error),
+        ("held_out value", summary.held_out.as_ref().map(|held_out| held_out.value)),
+        ("held_out standard_error", summary.held_out.as_ref().map(|held_out| held_out.standard_error)),
     ];
     all.extend(optional.into_iter().filter_map(|(name, number)| Some((name, number?))));
     all
@@ -69,13 +74,6 @@ pub fn judge(result: Result<Fitted>, training: &Frame, new: &[Frame]) -> Result<
         Err(error) => return refusal(&error),
     };
     for (t, summary) in fitted.model.summaries().iter().enumerate() {
-        let infinite: Vec<(&str, f64)> = numbers(summary).into_iter().filter(|(_, v)| !v.is_finite()).collect();
-        if !infinite.is_empty() {
-            return Err(format!("summary of {} has {infinite:?}", summary.target));
-        }
-        if !summary.certificate.holds && summary.certificate.reason.as_ref().is_none_or(|reason| !is_sentence(reason)) {
-            return Err(format!("without certificate and without reason: {:?}", summary.certificate));
-        }
         if summary.certificate.holds {
             let (y, weights) = (fitted.design.y.col(t), fitted.design.weights.as_deref());
             let zero = zero_rms(y, weights, summary.has_offset);
@@ -88,7 +86,46 @@ pub fn judge(result: Result<Fitted>, training: &Frame, new: &[Frame]) -> Result<
             }
         }
     }
-    let own = fitted.model.predict_frame(training);
+    judge_model(&fitted.model, training, new)
+}
+
+/// The same for a fit with a loss, which must not be worse than the zero function either.
+pub fn judge_learned(result: Result<Learned>, training: &Frame, new: &[Frame]) -> Result<Outcome, String> {
+    let learned = match result {
+        Ok(learned) => learned,
+        Err(error) => return refusal(&error),
+    };
+    let models = learned.model.summaries();
+    for (t, summary) in models.iter().enumerate().filter(|(_, summary)| summary.certificate.holds) {
+        let losses = mercer::loss::parse(&summary.loss).map_err(|error| error.to_string())?;
+        let weights = learned.design.weights.as_deref();
+        let total: f64 = weights.map_or(summary.rows as f64, |w| w.iter().sum());
+        let is_label = learned.model.classes().is_some();
+        let y = |i: usize| if is_label { 1.0 } else { learned.design.y.col(t.min(learned.design.y.cols() - 1))[i] };
+        let at_zero = |i: usize| weights.map_or(1.0, |w| w[i]) / total * losses[0].value(y(i), 0.0);
+        let zero: f64 = (0..summary.rows).map(at_zero).sum();
+        if summary.objective > zero * (1.0 + 1e-5) + 1e-300 {
+            return Err(format!(
+                "certified, but worse than the zero function: {:e} against {zero:e}",
+                summary.objective
+            ));
+        }
+    }
+    judge_model(&learned.model, training, new)
+}
+
+/// Finite numbers, finite predictions, and the same after saving.
+fn judge_model(model: &Model, training: &Frame, new: &[Frame]) -> Result<Outcome, String> {
+    for summary in model.summaries() {
+        let infinite: Vec<(&str, f64)> = numbers(summary).into_iter().filter(|(_, v)| !v.is_finite()).collect();
+        if !infinite.is_empty() {
+            return Err(format!("summary of {} has {infinite:?}", summary.target));
+        }
+        if !summary.certificate.holds && summary.certificate.reason.as_ref().is_none_or(|reason| !is_sentence(reason)) {
+            return Err(format!("without certificate and without reason: {:?}", summary.certificate));
+        }
+    }
+    let own = model.predict_frame(training);
     let own = own.map_err(|error| format!("fitted, but cannot predict its own rows: {error}"))?;
     let mut predicted = 0;
     for value in own.iter().flatten().flatten() {
@@ -101,7 +138,7 @@ pub fn judge(result: Result<Fitted>, training: &Frame, new: &[Frame]) -> Result<
         return Err("predicts nothing for its training rows".into());
     }
     for table in new {
-        match fitted.model.predict_frame(table) {
+        match model.predict_frame(table) {
             Ok(columns) => {
                 if let Some(value) = columns.iter().flatten().flatten().find(|value| !value.is_finite()) {
                     return Err(format!("predicts {value} for a new row"));
@@ -115,7 +152,7 @@ pub fn judge(result: Result<Fitted>, training: &Frame, new: &[Frame]) -> Result<
             }
         }
     }
-    let bytes = format::to_bytes(&fitted.model).map_err(|error| format!("fitted, but cannot be saved: {error}"))?;
+    let bytes = format::to_bytes(model).map_err(|error| format!("fitted, but cannot be saved: {error}"))?;
     let again = format::from_bytes(&bytes).map_err(|error| format!("saved, but does not load: {error}"))?;
     if again.predict_frame(training).ok().as_ref() != Some(&own) {
         return Err("predicts other numbers after saving".into());

@@ -8,6 +8,7 @@ mod degenerate;
 mod estimators;
 mod judging;
 mod kernels;
+mod losses;
 mod many_rows;
 mod prediction;
 mod settings;
