@@ -2,6 +2,7 @@
 
 mod compare;
 mod fit;
+mod linear;
 mod loss;
 mod path;
 mod table;
@@ -77,6 +78,8 @@ pub enum Command {
     Kernels,
     /// List the losses with their formulas and parameters
     Losses,
+    /// List the penalties with their formulas and parameters
+    Penalties,
     /// List what models can be chosen by, with formulas and parameters
     Criteria,
     /// Print a completion script for your shell

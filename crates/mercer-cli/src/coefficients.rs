@@ -19,11 +19,16 @@ pub fn of(model: &Model, t: usize, summary: &Summary) -> Option<Linear> {
     }
     let encoder = model.encoder();
     let weights = model.coefficients(t);
-    let names = encoder.feature_names();
+    let names = encoder.column_names();
     if encoder.projection.is_some() || weights.len() != names.len() {
         return None;
     }
     let scaled: Vec<(String, f64)> = names.into_iter().zip(weights.iter().copied()).collect();
+    if encoder.degree > 1 {
+        let is_plain = |feature: &Feature| matches!(feature, Feature::Number { shift: 0.0, scale: 1.0, log: None, .. });
+        let raw = encoder.features.iter().all(is_plain).then(|| (scaled.clone(), summary.intercept));
+        return Some(Linear { scaled, raw });
+    }
     let mut raw = Vec::with_capacity(scaled.len());
     let mut offset = summary.intercept;
     let mut rest = scaled.iter();
@@ -42,7 +47,7 @@ pub fn of(model: &Model, t: usize, summary: &Summary) -> Option<Linear> {
     }
     // Values below the training range are moved into it where the kernel asks for it: not linear any more.
     let is_finite = offset.is_finite() && raw.iter().all(|(_, weight)| weight.is_finite());
-    let raw = (is_finite && !encoder.nonnegative).then_some((raw, offset));
+    let raw = (is_finite && !encoder.nonnegative && !encoder.has_logarithms()).then_some((raw, offset));
     Some(Linear { scaled, raw })
 }
 

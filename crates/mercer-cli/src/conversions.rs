@@ -6,6 +6,7 @@
 //! first, so that W is the number of rows.
 
 use mercer::kernel::Kernel;
+use mercer::penalty::Penalty;
 use mercer::{Model, Summary};
 use serde_json::{Map, Value, json};
 
@@ -23,6 +24,9 @@ pub struct Conversion {
 
 /// All that are known for a model of one target; none for the zero function, which has no ridge.
 pub fn of(model: &Model, summary: &Summary) -> Vec<Conversion> {
+    if let Some(all) = sparse(summary) {
+        return all;
+    }
     let Some(ridge) = summary.effective_ridge else { return Vec::new() };
     let n = summary.rows as f64;
     let is_linear = model.kernel().linear_scale() == Some(1.0);
@@ -30,6 +34,26 @@ pub fn of(model: &Model, summary: &Summary) -> Vec<Conversion> {
     all.extend(width(&**model.kernel()));
     all.retain(|conversion| conversion.value.is_finite());
     all
+}
+
+/// Penalties of linear functions: others halve the squared error.
+fn sparse(summary: &Summary) -> Option<Vec<Conversion>> {
+    let name = summary.penalty.split('(').next().unwrap_or_default();
+    let (lambda, n) = (summary.lambda, summary.rows as f64);
+    let alpha = |value, of| Conversion { name: "alpha", value, of };
+    match name {
+        "lasso" => Some(vec![alpha(lambda / 2.0, "scikit-learn's Lasso (glmnet's lambda)")]),
+        "kernel-lasso" => Some(vec![alpha(lambda / 2.0, "scikit-learn's Lasso on the kernel matrix")]),
+        "elastic-net" => {
+            let Ok(Penalty::ElasticNet { ratio }) = Penalty::parse(&summary.penalty) else { return Some(Vec::new()) };
+            let (value, share) = mercer::linear::lasso::to_alpha_and_l1_ratio(lambda, ratio);
+            let l1_ratio = Conversion { name: "l1_ratio", value: share, of: "the same" };
+            Some(vec![alpha(value, "scikit-learn's ElasticNet"), l1_ratio])
+        }
+        "tikhonov" if summary.penalty.contains("identity") => Some(vec![alpha(n * lambda, "scikit-learn's Ridge")]),
+        "tikhonov" | "none" => Some(Vec::new()),
+        _ => None,
+    }
 }
 
 fn penalty(loss: &str, n: f64, ridge: f64, is_linear: bool) -> Vec<Conversion> {

@@ -17,7 +17,7 @@ use crate::args::{Common, FitOptions};
 use crate::journal::{self, FileJournal};
 use crate::outcome::Done;
 use crate::progress::Progress;
-use crate::{files, json, learn, report, surface};
+use crate::{files, json, learn, linear, report, surface};
 pub use settings::{Settings, by_itself, kernels, named};
 
 /// What a run found.
@@ -43,16 +43,25 @@ pub fn run(options: &FitOptions, common: &Common) -> anyhow::Result<Done> {
     let started = Instant::now();
     let mut options = learn::aliases::spelled_out(options)?;
     // Whether --loss squared is for numbers or classes only the table can tell.
-    let is_learned = learn::is_asked_for(&options);
-    let is_open = !is_learned && options.losses.loss.is_some();
+    let linear = options.penalties.of_linear_fit().cloned();
+    if let Some(penalty) = &linear {
+        linear::check(&options, penalty)?;
+    } else {
+        refuse_without_penalty(&options)?;
+    }
+    let is_learned = linear.is_none() && learn::is_asked_for(&options);
+    let is_open = linear.is_none() && !is_learned && options.losses.loss.is_some();
     if is_learned {
         learn::check(&options)?;
-    } else if !is_open {
+    } else if !is_open && linear.is_none() {
         check(&options)?;
     }
     check_places(&options)?;
     let table = mercer_io::read(&options.table, &options.reading.to_read_options())?;
     let roles = options.columns.to_roles(&table.frame)?;
+    if linear.is_some() {
+        return linear::run(&options, common, &table.frame, &roles, started);
+    }
     if is_open && learn::is_meant(&options, &table.frame, &roles) {
         options.losses.classify = true;
         learn::check(&options)?;
@@ -108,6 +117,23 @@ pub fn print(text: &str, options: &FitOptions, common: &Common) -> anyhow::Resul
         if to_stderr { say!("{}", text.trim_end()) } else { write!(std::io::stdout(), "{text}")? }
     }
     Ok(())
+}
+
+/// Refuses what only a penalty of linear functions gives a meaning, and constraints where λ is no ridge.
+fn refuse_without_penalty(options: &FitOptions) -> anyhow::Result<()> {
+    let bounds = &options.penalties;
+    let is_bounded = bounds.norm_at_most.is_some() || bounds.train_error_at_most.is_some();
+    let name = if bounds.norm_at_most.is_some() { "--norm-at-most" } else { "--train-error-at-most" };
+    learn::refuse(&[
+        ("--gamma", "is the matrix of --penalty tikhonov", bounds.gamma.is_some()),
+        ("--features poly", "is for linear fits: --method ols, lasso, … (a kernel has monomials: --kernel polynomial)", options.columns.degree().is_some()),
+        (name, "is for the squared loss on numbers", is_bounded && learn::is_asked_for(options)),
+        (name, "is a ridge's twin: it has exponent 2", is_bounded && options.exponent.is_some()),
+        (name, "decides λ itself; there is nothing to choose by --criterion", is_bounded && options.criterion.is_some()),
+        (name, "decides λ itself; --budget is the time of the automatic search", is_bounded && options.budget.is_some()),
+        (name, "takes one kernel", is_bounded && options.kernel.iter().map(|k| k.0.len()).sum::<usize>() > 1),
+        (name, "decides λ itself; --one-standard-error, --on-grid and --table need something to choose", is_bounded && (options.one_standard_error || options.on_grid || options.surface.is_some())),
+    ])
 }
 
 /// Refuses options that do not go with a fit by the squared loss to numbers.

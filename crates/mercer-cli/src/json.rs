@@ -1,6 +1,7 @@
 //! Reports for programs. JSON has no infinity: values that are not finite are null.
 
 pub mod learn;
+pub mod linear;
 
 use mercer::select::Surface;
 use mercer::{Model, Summary, Tried};

@@ -16,7 +16,7 @@ use crate::fit::{certified, print};
 use crate::outcome::{Advised, Done};
 use crate::progress::Progress;
 use crate::{files, json, report, surface};
-pub use settings::{check, is_asked_for, is_meant, refuse_without_loss, with};
+pub use settings::{check, is_asked_for, is_meant, refuse, refuse_without_loss, with};
 
 /// What a run found.
 pub struct Found {

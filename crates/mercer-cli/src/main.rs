@@ -22,6 +22,7 @@ mod inspect;
 mod journal;
 mod json;
 mod learn;
+mod linear;
 mod manual;
 mod outcome;
 mod path;
@@ -72,6 +73,7 @@ fn run(arguments: &Arguments) -> ExitCode {
         Command::Demo => demo::run(common),
         Command::Kernels => manual::kernels(),
         Command::Losses => manual::losses(),
+        Command::Penalties => manual::penalties(),
         Command::Criteria => manual::criteria(),
         Command::Completions { shell } => manual::completions(*shell),
         Command::Man { folder } => manual::pages(folder),

@@ -39,6 +39,17 @@ pub fn losses() -> anyhow::Result<Done> {
     Ok(Done::Certified)
 }
 
+pub fn penalties() -> anyhow::Result<Done> {
+    let mut text = String::from("Penalties, as they are written after --penalty; w: the coefficients of a linear function.\n\n");
+    mercer::penalty::all().into_iter().for_each(|entry| describe(&mut text, entry));
+    text.push_str(
+        "\nAll but norm-power are for the squared loss; λ is chosen by kfold:10 (aic and bic for the sparse ones) unless it is\n\
+         given. In the place of a penalty: --norm-at-most T, --train-error-at-most D.\n",
+    );
+    write!(std::io::stdout(), "{text}")?;
+    Ok(Done::Certified)
+}
+
 pub fn criteria() -> anyhow::Result<Done> {
     let mut text = String::from(
         "What kernel, exponent and λ are chosen by, as it is written after --criterion; smaller is better.\n\

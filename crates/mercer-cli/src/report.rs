@@ -4,6 +4,7 @@ mod automatic;
 mod confusion;
 pub mod fit;
 pub mod learn;
+pub mod linear;
 mod search;
 
 use std::fmt;

@@ -2,7 +2,7 @@
 
 use mercer::criterion::Criterion;
 use mercer::data::{Column, Frame};
-use mercer::{Fitted, Learned};
+use mercer::{Fitted, Learned, LinearFitted};
 
 use crate::fit::{Found, Search};
 
@@ -123,5 +123,26 @@ pub fn learned(learned: &Learned) -> mercer::Result<Frame> {
     frame.push("value", number(&|t, l| tried[t].scores[l]))?;
     frame.push("standard_error", number(&|t, l| tried[t].standard_errors[l]))?;
     frame.push("is_chosen", number(&|t, l| f64::from(tried[t].chosen == Some(l))))?;
+    Ok(frame)
+}
+
+/// The λ that a linear fit has tried, with the number of coefficients that are not 0.
+pub fn linear(fitted: &LinearFitted) -> mercer::Result<Frame> {
+    let place = |t: usize| (0..fitted.tried[t].lambdas.len()).map(move |l| (t, l));
+    let points: Vec<(usize, usize)> = (0..fitted.tried.len()).flat_map(place).collect();
+    let number = |value: &dyn Fn(usize, usize) -> f64| {
+        let finite = |value: f64| if value.is_finite() { value } else { f64::NAN };
+        Column::Number(points.iter().map(|(t, l)| finite(value(*t, *l))).collect())
+    };
+    let tried = &fitted.tried;
+    let mut frame = Frame::new(points.len());
+    if tried.len() > 1 {
+        frame.push("target", Column::Text(points.iter().map(|(t, _)| Some(tried[*t].target.clone())).collect()))?;
+    }
+    frame.push("lambda", number(&|t, l| tried[t].lambdas[l]))?;
+    frame.push("value", number(&|t, l| tried[t].scores[l]))?;
+    frame.push("standard_error", number(&|t, l| tried[t].standard_errors.as_ref().map_or(f64::NAN, |e| e[l])))?;
+    frame.push("nonzero", number(&|t, l| tried[t].support[l] as f64))?;
+    frame.push("is_chosen", number(&|t, l| f64::from(tried[t].chosen == l)))?;
     Ok(frame)
 }

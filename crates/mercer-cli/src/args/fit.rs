@@ -5,6 +5,7 @@ use std::time::Duration;
 use clap::Args;
 use mercer::criterion::{Criterion, FoldRule};
 
+use super::linear::PenaltyOptions;
 use super::loss::LossOptions;
 use super::table::{ColumnOptions, RowOptions, TableOptions};
 use super::values::{
@@ -68,6 +69,8 @@ pub struct FitOptions {
     #[command(flatten)]
     pub losses: LossOptions,
     #[command(flatten)]
+    pub penalties: PenaltyOptions,
+    #[command(flatten)]
     pub rows: RowOptions,
     /// With several targets: one effective ridge for all instead of one each
     #[arg(long, help_heading = "The model")]
@@ -116,7 +119,8 @@ impl FitOptions {
     pub fn is_automatic(&self) -> bool {
         let nothing_said =
             self.kernel.is_empty() && self.exponent.is_none() && self.lambda.is_none() && self.criterion.is_none();
-        nothing_said || self.budget.is_some()
+        let is_bounded = self.penalties.norm_at_most.is_some() || self.penalties.train_error_at_most.is_some();
+        (nothing_said && !is_bounded) || self.budget.is_some()
     }
 
     /// Whether kernel, exponent and λ are all given.

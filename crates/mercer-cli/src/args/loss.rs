@@ -23,7 +23,8 @@ pub struct LossOptions {
     /// `mercer losses`. Numbers may be ranges: epsilon-insensitive(epsilon=0.01..1:5)
     #[arg(long, value_name = "SPEC", value_parser = losses)]
     pub loss: Option<LossArgument>,
-    /// A method by the name it goes by, short for --loss and --kernel: ridge, krr, svr, huber, quantile, svm, logistic
+    /// A method by the name it goes by, short for --loss, --kernel and --penalty: ridge, krr, svr, huber, quantile,
+    /// svm, logistic, ols, lasso, elastic-net, tikhonov
     #[arg(long, value_name = "NAME", value_parser = aliases::find)]
     pub method: Option<&'static Alias>,
     /// Read the target as classes also with a loss for numbers (on labels −1 and 1)

@@ -71,7 +71,8 @@ pub struct ColumnOptions {
     /// The column to predict; several, separated by commas, share one decomposition
     #[arg(long, short, value_name = "NAME")]
     pub target: Vec<String>,
-    /// Columns to predict from, separated by commas (default: all others)
+    /// Columns to predict from, separated by commas (default: all others); poly:3 makes all their monomials up to degree 3
+    /// the features of a linear fit
     #[arg(long, value_name = "NAMES", conflicts_with = "drop")]
     pub features: Option<Vec<String>>,
     /// Columns to leave out, separated by commas
@@ -97,12 +98,17 @@ impl ColumnOptions {
         let names = |given: &[String]| column_names(frame, given);
         Ok(Roles {
             targets: names(&self.target),
-            features: self.features.as_deref().map(names),
+            features: self.features.as_deref().map(|given| without_degree(given)).filter(|g| !g.is_empty()).map(|g| names(&g)),
             drop: names(&self.drop),
             weight: self.weight.clone(),
             group: self.group.clone(),
             categorical: names(&self.categorical),
         })
+    }
+
+    /// The degree of `--features poly:3`.
+    pub fn degree(&self) -> Option<usize> {
+        self.features.iter().flatten().flat_map(|text| text.split(',')).find_map(degree)
     }
 
     /// For commands that show one target.
@@ -132,6 +138,16 @@ pub struct RowOptions {
     /// Memory that may be used, such as 2G or 500M (default: what is available)
     #[arg(long, value_name = "BYTES", value_parser = byte_count, help_heading = "The model")]
     pub memory: Option<u64>,
+}
+
+fn degree(text: &str) -> Option<usize> {
+    text.trim().strip_prefix("poly:").and_then(|degree| degree.parse().ok())
+}
+
+/// The names without `poly:3`.
+fn without_degree(given: &[String]) -> Vec<String> {
+    let rest = |text: &String| text.split(',').filter(|part| degree(part).is_none()).collect::<Vec<_>>().join(",");
+    given.iter().map(rest).filter(|text| !text.is_empty()).collect()
 }
 
 /// The first names, and how many more there are.

@@ -4,12 +4,14 @@ use std::time::Duration;
 
 use mercer::assess::Predicts;
 use mercer::data::{Design, Encoding, Frame, Roles, Scale};
+use mercer::penalty::Penalty;
 use mercer::{Fit, Model, Observer, Result, kernel, range};
 
 use super::classes::{self, Classifier};
 use super::losses;
 use crate::args::RowOptions;
 use crate::fit::{by_itself, named};
+use crate::linear;
 
 /// A way to learn from a table.
 pub struct Method {
@@ -53,6 +55,12 @@ pub enum Learned {
 const METHODS: &[Method] = &[
     Method { name: "mean", about: "the training mean, for every row", learn: Numbers(mean) },
     Method { name: "ridge", about: "linear kernel", learn: Numbers(|t| by_kernel(t, "linear")) },
+    Method {
+        name: "least-squares",
+        about: "a linear function without penalty",
+        learn: Numbers(|t| t.linear(Penalty::None)),
+    },
+    Method { name: "lasso", about: "few coefficients, λ by ten folds", learn: Numbers(|t| t.linear(Penalty::Lasso)) },
     Method {
         name: "gaussian",
         about: "Gaussian kernel, mean-rule lengthscale",
@@ -175,6 +183,11 @@ impl Task<'_> {
             nonnegative: false,
         };
         Design::new(self.training, self.roles, encoding)
+    }
+
+    fn linear(&self, penalty: Penalty) -> Result<Learned> {
+        let fit = linear::with(penalty, Scale::Standard, self.rows).seed(self.seed).observer(self.observer.clone());
+        Ok(Learned::Model(Box::new(fit.fit_frame(self.training, self.roles)?.model)))
     }
 
     fn finish(&self, fit: Fit) -> Result<Learned> {

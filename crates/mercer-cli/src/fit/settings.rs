@@ -6,6 +6,7 @@ use mercer::criterion::Criterion;
 use mercer::data::{Frame, Roles, Scale};
 use mercer::journal::SharedJournal;
 use mercer::kernel::{self, SharedKernel};
+use mercer::solver::constrained::Constraint;
 use mercer::{Automatic, Fit, Fitted, Observer};
 
 use super::Search;
@@ -95,6 +96,12 @@ impl Settings {
         }
         if options.shared_ridge {
             fit = fit.shared_ridge();
+        }
+        if let Some(bound) = options.penalties.norm_at_most {
+            fit = fit.subject_to(Constraint::NormAtMost(bound));
+        }
+        if let Some(bound) = options.penalties.train_error_at_most {
+            fit = fit.subject_to(Constraint::TrainErrorAtMost(bound));
         }
         if options.no_diagnostics {
             fit = fit.without_diagnostics();
@@ -200,7 +207,7 @@ pub fn fingerprint(
     };
     let criterion = options.criterion.as_ref().map(Criterion::spec);
     let named = format!(
-        "{kernels:?} {:?} {:?} {:?} {criterion:?} {:?} {} {} {} {}",
+        "{kernels:?} {:?} {:?} {:?} {criterion:?} {:?} {} {} {} {} {:?}",
         options.metric,
         options.exponent,
         options.lambda,
@@ -208,7 +215,8 @@ pub fn fingerprint(
         options.on_grid,
         options.one_standard_error,
         options.shared_ridge,
-        options.no_diagnostics
+        options.no_diagnostics,
+        (options.penalties.norm_at_most, options.penalties.train_error_at_most)
     );
     let rows = format!("{} {:?} {:?}", options.rows.no_offset, options.rows.text, options.rows.missing);
     let run = format!("{} {:?} {:?}", common.seed, options.budget, options.assess);

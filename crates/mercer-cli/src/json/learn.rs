@@ -1,10 +1,12 @@
 //! What `fit --json` prints of a fit with a loss.
 
+use mercer::criterion::FoldRule;
 use mercer::learn::LearnTrial;
 use serde_json::{Value, json};
 
 use super::model;
 use crate::learn::Found;
+use crate::learn::assess::Assessment;
 use crate::score::spread;
 
 /// One object: the facts of the model, what was tried, and how it did on rows that it had not seen.
@@ -18,7 +20,7 @@ pub fn fit(found: &Found) -> String {
         map.insert("rows_dropped_missing".into(), json!(learned.design.dropped_missing));
         map.insert("rows_dropped_weightless".into(), json!(learned.design.dropped_weightless));
         map.insert("tried".into(), learned.tried.iter().map(trial).collect());
-        if let Some(assessment) = assessment(found) {
+        if let Some(assessment) = assessment(found.assessment.as_ref()) {
             map.insert("assessment".into(), assessment);
         }
     }
@@ -41,8 +43,8 @@ fn trial(trial: &LearnTrial) -> Value {
 }
 
 /// One object; with several targets a list of them.
-fn assessment(found: &Found) -> Option<Value> {
-    let (rule, assessment) = found.assessment.as_ref()?;
+pub fn assessment(found: Option<&(FoldRule, Assessment)>) -> Option<Value> {
+    let (rule, assessment) = found?;
     let mut all: Vec<Value> = Vec::new();
     for target in &assessment.targets {
         let mut object = json!({ "target": target.target, "folds": rule.folds, "repeats": rule.repeats });

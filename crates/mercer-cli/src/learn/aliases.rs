@@ -1,6 +1,7 @@
 //! Methods by the names they go by. Each is only a shorthand for `--loss` and `--kernel`, one line in a table.
 
 use mercer::error::nearest;
+use mercer::penalty::Penalty;
 use mercer::{kernel, range};
 
 use crate::args::{FitOptions, KernelArgument, LossArgument};
@@ -13,6 +14,7 @@ pub struct Alias {
     /// Names of losses that go with it; the first is the one it stands for.
     losses: &'static [&'static str],
     kernel: KernelOf,
+    penalty: Option<&'static str>,
 }
 
 /// Which kernel a method has.
@@ -25,23 +27,41 @@ enum KernelOf {
 use KernelOf::{Always, Unless};
 
 const ALIASES: &[Alias] = &[
-    Alias { name: "ridge", about: "a linear function", losses: &["squared"], kernel: Always("linear") },
-    Alias { name: "krr", about: "kernel ridge regression", losses: &["squared"], kernel: Unless("gaussian") },
+    Alias { name: "ridge", about: "a linear function", losses: &["squared"], kernel: Always("linear"), penalty: None },
+    Alias { name: "krr", about: "kernel ridge regression", losses: &["squared"], kernel: Unless("gaussian"), penalty: None },
     Alias {
         name: "svr",
         about: "support vector regression",
         losses: &["epsilon-insensitive", "squared-epsilon-insensitive"],
         kernel: Unless("gaussian"),
+        penalty: None,
     },
-    Alias { name: "huber", about: "robust regression", losses: &["huber"], kernel: Unless("gaussian") },
-    Alias { name: "quantile", about: "quantiles; the median", losses: &["pinball"], kernel: Unless("gaussian") },
+    Alias { name: "huber", about: "robust regression", losses: &["huber"], kernel: Unless("gaussian"), penalty: None },
+    Alias { name: "quantile", about: "quantiles; the median", losses: &["pinball"], kernel: Unless("gaussian"), penalty: None },
     Alias {
         name: "svm",
         about: "the support vector machine",
         losses: &["hinge", "squared-hinge"],
         kernel: Unless("gaussian"),
+        penalty: None,
     },
-    Alias { name: "logistic", about: "logistic regression", losses: &["logistic"], kernel: Unless("gaussian") },
+    Alias { name: "ols", about: "least squares", losses: &["squared"], kernel: Always("linear"), penalty: Some("none") },
+    Alias { name: "lasso", about: "few coefficients", losses: &["squared"], kernel: Always("linear"), penalty: Some("lasso") },
+    Alias {
+        name: "elastic-net",
+        about: "few coefficients, together",
+        losses: &["squared"],
+        kernel: Always("linear"),
+        penalty: Some("elastic-net"),
+    },
+    Alias {
+        name: "tikhonov",
+        about: "a quadratic penalty",
+        losses: &["squared"],
+        kernel: Always("linear"),
+        penalty: Some("tikhonov"),
+    },
+    Alias { name: "logistic", about: "logistic regression", losses: &["logistic"], kernel: Unless("gaussian"), penalty: None },
 ];
 
 impl std::fmt::Debug for Alias {
@@ -65,7 +85,8 @@ pub fn list() -> String {
             Always(kernel) => (kernel, ""),
             Unless(kernel) => (kernel, " unless another is named"),
         };
-        format!("  {:<29}{}: --loss {} --kernel {kernel}{may}\n", alias.name, alias.about, alias.losses[0])
+        let penalty = alias.penalty.map_or_else(String::new, |penalty| format!(" --penalty {penalty}"));
+        format!("  {:<29}{}: --loss {} --kernel {kernel}{may}{penalty}\n", alias.name, alias.about, alias.losses[0])
     };
     ALIASES.iter().map(line).collect()
 }
@@ -88,6 +109,15 @@ pub fn spelled_out(options: &FitOptions) -> anyhow::Result<FitOptions> {
                 return Err(Usage(format!("{text}: leave one of them out")).into());
             }
         }
+    }
+    match (alias.penalty, &options.penalties.penalty) {
+        (Some(own), None) => options.penalties.penalty = Some(Penalty::parse(own)?),
+        (own, Some(other)) if !other.spec().starts_with(own.unwrap_or("norm-power")) => {
+            let own = own.unwrap_or("norm-power");
+            let text = format!("--method {} has the penalty {own}; it cannot have --penalty {}", alias.name, other.spec());
+            return Err(Usage(format!("{text}: leave one of them out")).into());
+        }
+        _ => {}
     }
     let named = options.kernel.iter().flat_map(|argument| &argument.0);
     if let Always(own) = alias.kernel
@@ -113,6 +143,7 @@ mod tests {
             assert!(alias.losses.iter().all(|spec| range::losses(spec).is_ok()), "{}", alias.name);
             let (Always(spec) | Unless(spec)) = alias.kernel;
             assert!(kernel::parse(spec).is_ok(), "{}", alias.name);
+            assert!(alias.penalty.is_none_or(|spec| Penalty::parse(spec).is_ok()), "{}", alias.name);
         }
         assert!(find("logistik").unwrap_err().contains("did you mean logistic?"));
     }

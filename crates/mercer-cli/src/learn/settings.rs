@@ -148,7 +148,7 @@ fn check_multinomial(options: &FitOptions, loss: &str) -> anyhow::Result<()> {
     Err(Usage(text).into())
 }
 
-fn refuse(rules: &[(&str, &str, bool)]) -> anyhow::Result<()> {
+pub fn refuse(rules: &[(&str, &str, bool)]) -> anyhow::Result<()> {
     match rules.iter().find(|(_, _, is_given)| *is_given) {
         Some((option, why, _)) => Err(Usage(format!("{option} {why}")).into()),
         None => Ok(()),

@@ -1,5 +1,6 @@
 //! What `mercer fit` prints of a fit with a loss.
 
+use mercer::criterion::FoldRule;
 use mercer::learn::{LearnTrial, Measure};
 use mercer::{Learned, Meaning, Summary, plan};
 
@@ -10,6 +11,7 @@ use crate::chart;
 use crate::conversions;
 use crate::grid::{Cell, Grid};
 use crate::learn::Found;
+use crate::learn::assess::Assessment;
 use crate::score::{QuantileScore, quantile_of, spread};
 
 const MOST_TRIALS: usize = 8;
@@ -124,7 +126,7 @@ fn facts(page: &mut Page, found: &Found, t: usize, summary: &Summary) {
     let losses: Vec<f64> = models.iter().filter_map(|summary| summary.train_loss).collect();
     let shared = Summary { train_loss: Some(spread(&losses).0), ..summary.clone() };
     page.line("error", &errors_line(if of_classes { &shared } else { summary }));
-    if let Some(line) = assessed(found, t) {
+    if let Some(line) = assessed(found.assessment.as_ref(), t) {
         page.line("", &line);
     }
     let all: Vec<String> =
@@ -200,7 +202,7 @@ fn quantiles(page: &mut Page, found: &Found, per_target: usize, sorted: bool) {
     page.block(&grid.render(Style::Text));
     page.line("", "C = 1/(2nλ) is the cost in kernlab's kqr");
     for (t, _) in learned.model.summaries().iter().enumerate() {
-        if let Some(line) = assessed(found, t) {
+        if let Some(line) = assessed(found.assessment.as_ref(), t) {
             page.line(if t == 0 { "assessed" } else { "" }, &line);
         }
     }
@@ -215,8 +217,8 @@ fn rows_in_words(learned: &Learned) -> String {
 }
 
 /// What was measured on rows that no choice has seen.
-fn assessed(found: &Found, t: usize) -> Option<String> {
-    let (rule, assessment) = found.assessment.as_ref()?;
+pub fn assessed(found: Option<&(FoldRule, Assessment)>, t: usize) -> Option<String> {
+    let (rule, assessment) = found?;
     let target = assessment.targets.get(t)?;
     let parts: Vec<String> = target
         .measures

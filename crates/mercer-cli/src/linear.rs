@@ -1,0 +1,79 @@
+//! `mercer fit` with a penalty of its own: least squares, Tikhonov, Lasso, elastic net, kernel Lasso.
+
+mod settings;
+
+use std::time::Instant;
+
+use mercer::criterion::FoldRule;
+use mercer::data::{Frame, Roles};
+use mercer::{LinearFitted, assess as folds, format};
+
+use crate::args::{Common, FitOptions};
+use crate::fit::{certified, print};
+use crate::learn::assess::{self, Assessment};
+use crate::outcome::Done;
+use crate::progress::Progress;
+use crate::{files, json, learn, report, surface};
+pub use settings::{check, with};
+
+/// What a run found.
+pub struct Found {
+    pub fitted: LinearFitted,
+    pub assessment: Option<(FoldRule, Assessment)>,
+    /// All of it, reading included.
+    pub seconds: f64,
+}
+
+pub fn run(
+    options: &FitOptions,
+    common: &Common,
+    frame: &Frame,
+    roles: &Roles,
+    started: Instant,
+) -> anyhow::Result<Done> {
+    let fit = settings::fit(options, common)?;
+    let mut found =
+        carry_out(&fit, options, common, frame, roles).map_err(|error| learn::advised(error.into(), options, roles))?;
+    found.seconds = started.elapsed().as_secs_f64();
+    let model = &found.fitted.model;
+    let bytes = options.output.as_ref().map(|_| format::to_bytes(model)).transpose()?;
+    if let (Some(path), Some(bytes)) = (&options.output, &bytes) {
+        files::save(path, bytes)?;
+    }
+    if let Some(path) = &options.surface {
+        mercer_io::write_frame(path, &surface::linear(&found.fitted)?)?;
+    }
+    let text = if options.json {
+        json::linear::fit(&found)
+    } else {
+        let saved = options.output.as_deref().zip(bytes.as_ref().map(Vec::len));
+        report::linear::page(&found, options, saved)
+    };
+    print(&text, options, common)?;
+    Ok(certified(model, common))
+}
+
+/// The fit on all rows, and if asked for once more without each fold.
+fn carry_out(
+    fit: &mercer::LinearFit,
+    options: &FitOptions,
+    common: &Common,
+    frame: &Frame,
+    roles: &Roles,
+) -> mercer::Result<Found> {
+    let progress = Progress::start(common.quiet);
+    let outer = options.assess.map(|rule| folds::outer_folds(frame, roles, &rule, common.seed)).transpose()?;
+    let fitted = fit.clone().observer(progress.observer()).fit_frame(frame, roles)?;
+    let assessment = match options.assess.zip(outer) {
+        Some((rule, outer)) => {
+            let parts = outer.groups.len();
+            let assessment = assess::assess(frame, roles, &outer, |training, fold| {
+                let stage = format!("assessing, fold {} of {parts}", fold + 1);
+                Ok(fit.clone().observer(progress.observer_of(stage)).fit_frame(training, roles)?.model)
+            })?;
+            Some((rule, assessment))
+        }
+        None => None,
+    };
+    Ok(Found { fitted, assessment, seconds: 0.0 })
+}
