@@ -98,7 +98,8 @@ impl Certificate {
             orthogonality: None,
             condition: None,
             digits: (digits * 10.0).floor() / 10.0,
-            duality_gap: Some(relative),
+            // A bound that was lost to overflow is no bound; model files have no infinity.
+            duality_gap: Some(if relative.is_finite() { relative } else { f64::MAX }),
         }
     }
 }
