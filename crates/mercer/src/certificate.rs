@@ -108,7 +108,8 @@ impl Certificate {
             stationary_points: usize::from(!is_zero),
             root_residual,
             digits: (digits * 10.0).floor() / 10.0,
-            ..Certificate::of_convex(reason, Some(relative))
+            // A bound that was lost to overflow is no bound; model files have no infinity.
+            ..Certificate::of_convex(reason, Some(if relative.is_finite() { relative } else { f64::MAX }))
         }
     }
 }

@@ -113,7 +113,8 @@ fn of_model(rows: &Rows<'_>, gram: &Matrix, loss: &dyn Loss, y: &[f64], point: &
 
 /// G⁻¹, less what the offset takes of it.
 fn active_inverse(gram: &Matrix, active: &[(usize, f64)], has_offset: bool) -> Result<Matrix> {
-    let size = active.iter().fold(0.0, |max: f64, (i, _)| max.max(gram.get(*i, *i)));
+    // A kernel of nothing but 0 (all features 0) has an inverse too: one that moves no value.
+    let size = active.iter().fold(1e-90, |max: f64, (i, _)| max.max(gram.get(*i, *i)));
     let matrix = Matrix::from_fn(active.len(), active.len(), |p, q| {
         let ((i, addend), (j, _)) = (active[p], active[q]);
         // Support vectors on a kink have no addend; equal rows among them need a little.

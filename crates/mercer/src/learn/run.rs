@@ -99,8 +99,8 @@ impl Learn {
         self.stage("kernel matrix")?;
         let points = &targets.design.points;
         let gram = plan.keeps_gram().then(|| space::gram(&**kernel, points));
-        if gram.as_ref().is_some_and(|gram| !gram.max_abs().is_finite()) {
-            return Err(Error::NotAKernel("the kernel matrix has entries that are not finite".into()));
+        if let Some(gram) = &gram {
+            crate::spectrum::check_size(gram.max_abs())?;
         }
         let factor = preconditioner(&**kernel, points, &*self.losses[0][0]);
         if let Some((exponent, lambda)) = self.fixed() {
