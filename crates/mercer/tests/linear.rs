@@ -539,3 +539,69 @@ fn conversions_and_criteria() {
     let (aic, bic) = aic_bic(1.0, 100.0, 3.0);
     assert!(aic == 6.0 && (bic - 3.0 * 100f64.ln()).abs() < 1e-12);
 }
+
+#[test]
+fn threads_change_no_bit() {
+    let mut random = Random::new(11);
+    let x = random.matrix(300, 600);
+    let y: Vec<f64> = (0..300).map(|i| x.get(i, 0) + x.get(i, 9) + random.normal()).collect();
+    let labels: Vec<f64> = y.iter().map(|y| y.signum()).collect();
+    let tall = Features::from(random.matrix(3000, 12));
+    let tall_labels: Vec<f64> = (0..3000).map(|_| random.normal().signum()).collect();
+    let folds: Vec<Vec<usize>> = (0..3).map(|k| (0..300).filter(|i| i % 3 == k).collect()).collect();
+    let features = Features::from(x);
+    let settings = LassoSettings { points: 20, smallest: 0.02, ..LassoSettings::default() };
+    let all = |threads: usize| {
+        rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(|| {
+            let mut bits: Vec<u64> = Vec::new();
+            let cross = cross_validate(&features, &y, None, None, &folds, &settings).unwrap();
+            bits.extend(cross.mean.iter().map(|v| v.to_bits()));
+            for solution in cross.path.solutions {
+                bits.extend(solution.coefficients.iter().map(|v| v.to_bits()));
+            }
+            for loss in ALL_LOSSES {
+                let wide = margin(
+                    &features,
+                    if loss.is_classification() { &labels } else { &y },
+                    None,
+                    0.01,
+                    loss,
+                    &MarginSettings::default(),
+                );
+                let tall = margin(&tall, &tall_labels, None, 0.01, loss, &MarginSettings::default());
+                for solution in [wide.unwrap(), tall.unwrap()] {
+                    bits.extend(solution.coefficients.iter().map(|v| v.to_bits()));
+                }
+            }
+            bits
+        })
+    };
+    let one = all(1);
+    assert!(one == all(2) && one == all(3));
+}
+
+/// Columns so sparse, and so many of them active, that residuals are carried instead of products.
+#[test]
+fn large_sparse_supports_reach_the_gap_too() {
+    let mut random = Random::new(12);
+    let (n, p) = (1500, 4000);
+    let entries: Vec<Vec<(usize, f64)>> = (0..n)
+        .map(|_| {
+            let mut row: Vec<(usize, f64)> = (0..12).map(|_| (random.below(p), 1.0 + random.normal())).collect();
+            row.sort_by_key(|e| e.0);
+            row.dedup_by_key(|e| e.0);
+            row
+        })
+        .collect();
+    let y: Vec<f64> = (0..n).map(|i| entries[i][0].1 + random.normal() + 2.0).collect();
+    let x = Features::from(Sparse::from_rows(p, &entries).unwrap());
+    for (offset, ratio) in [(true, 1.0), (false, 0.9)] {
+        let settings = LassoSettings { offset, ratio, points: 10, smallest: 0.05, ..precise() };
+        let path = lasso_path(&x, &y, None, None, &settings).unwrap();
+        assert!(path.solutions[9].nonzero > 900, "{}", path.solutions[9].nonzero);
+        for (lambda, s) in path.lambdas.iter().zip(&path.solutions) {
+            let gap = lasso_gap(&x, &y, None, offset, *lambda, ratio, &s.coefficients, s.intercept).unwrap();
+            assert!(gap.relative() <= PRECISE, "λ {lambda}: {:e}", gap.relative());
+        }
+    }
+}
