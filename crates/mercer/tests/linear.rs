@@ -280,6 +280,11 @@ fn the_optimum_satisfies_its_conditions_and_its_subset_is_least_squares() {
         }
     }
     assert_eq!(got.dof, Some(got.nonzero as f64 + 1.0));
+    let path = lasso_path(&features, &y, None, Some(&[lambda]), &precise()).unwrap();
+    let (aic, bic) = path.aic_bic(&features, &y, None).unwrap()[0].unwrap();
+    let fit = 40.0 * (r.iter().map(|r| r * r).sum::<f64>() / 40.0).ln();
+    let dof = got.nonzero as f64 + 1.0;
+    assert!((aic - fit - 2.0 * dof).abs() < 1e-6 && (bic - fit - 40f64.ln() * dof).abs() < 1e-6);
 }
 
 #[test]
