@@ -148,7 +148,7 @@ fn two_hundred_gaps_recomputed() {
         match problem % 5 {
             1 => (0..n * p).for_each(|k| {
                 if random.uniform() < 0.8 {
-                    x.as_mut_slice()[k] = 0.0
+                    x.as_mut_slice()[k] = 0.0;
                 }
             }),
             // Nearly the same columns, far from centred.
@@ -349,7 +349,7 @@ fn margins_are_stationary_certified_and_alike_sparse_or_dense_tall_or_wide() {
         let mut x = random.matrix(n, p);
         (0..n * p).for_each(|k| {
             if random.uniform() < 0.5 {
-                x.as_mut_slice()[k] = 0.0
+                x.as_mut_slice()[k] = 0.0;
             }
         });
         let y: Vec<f64> = (0..n).map(|i| x.get(i, 0) + 0.7 * random.normal()).collect();
@@ -372,9 +372,9 @@ fn margins_are_stationary_certified_and_alike_sparse_or_dense_tall_or_wide() {
                     for step in [1e-4, -1e-4] {
                         let (mut w, mut b) = (got.coefficients.clone(), got.intercept);
                         if j < p {
-                            w[j] += step
+                            w[j] += step;
                         } else {
-                            b += step
+                            b += step;
                         }
                         let moved = margin_objective(&x, target, loss, lambda, &w, b);
                         assert!(moved >= value * (1.0 - 2e-9) - 1e-15, "{label}: {j} {moved} {value}");
@@ -484,7 +484,7 @@ fn sparse_and_dense_products_agree() {
     let mut x = random.matrix(700, 300);
     (0..700 * 300).for_each(|k| {
         if random.uniform() < 0.9 {
-            x.as_mut_slice()[k] = 0.0
+            x.as_mut_slice()[k] = 0.0;
         }
     });
     let (dense, sparse) = (Features::from(x.clone()), Features::from(Sparse::from_dense(&x).unwrap()));
