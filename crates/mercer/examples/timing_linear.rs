@@ -25,7 +25,6 @@ fn main() -> Outcome<()> {
     let mut seconds = Vec::new();
     let mut last: Vec<LinearSolution> = Vec::new();
     let mut lambdas = Vec::new();
-    let out;
     for _ in 0..repeats.parse::<usize>()? {
         let started = Instant::now();
         if what == "path" {
@@ -50,8 +49,7 @@ fn main() -> Outcome<()> {
             (last, lambdas) = (vec![solution], vec![lambda]);
         }
     }
-    out = rest.get(if what == "path" { 2 } else { 3 });
-    if let Some(out) = out {
+    if let Some(out) = rest.get(if what == "path" { 2 } else { 3 }) {
         let bytes: Vec<u8> = last
             .iter()
             .flat_map(|s| s.coefficients.iter().chain(std::iter::once(&s.intercept)))

@@ -90,6 +90,22 @@ pub struct LassoPath {
     pub lambda_max: f64,
 }
 
+impl LassoPath {
+    /// (AIC, BIC) of every solution on the rows it was fitted to; `None` where its degrees of freedom are not known.
+    pub fn aic_bic(&self, x: &Features, y: &[f64], weights: Option<&[f64]>) -> Result<Vec<Option<(f64, f64)>>> {
+        let total = check(x, y, weights)?;
+        self.solutions
+            .iter()
+            .map(|solution| {
+                let predicted = solution.predict(x)?;
+                let square = |i: usize| weights.map_or(1.0, |w| w[i]) * (y[i] - predicted[i]).powi(2);
+                let error = (0..y.len()).map(square).sum::<f64>() / total;
+                Ok(solution.dof.map(|dof| aic_bic(error, total, dof)))
+            })
+            .collect()
+    }
+}
+
 /// W ln(train error) + 2 dof and W ln(train error) + ln W · dof, for a train error (1/W) Σ w r².
 pub fn aic_bic(train_error: f64, total_weight: f64, dof: f64) -> (f64, f64) {
     let fit = total_weight * libm::log(train_error);

@@ -148,7 +148,7 @@ fn two_hundred_gaps_recomputed() {
         match problem % 5 {
             1 => (0..n * p).for_each(|k| {
                 if random.uniform() < 0.8 {
-                    x.as_mut_slice()[k] = 0.0
+                    x.as_mut_slice()[k] = 0.0;
                 }
             }),
             // Nearly the same columns, far from centred.
@@ -280,6 +280,11 @@ fn the_optimum_satisfies_its_conditions_and_its_subset_is_least_squares() {
         }
     }
     assert_eq!(got.dof, Some(got.nonzero as f64 + 1.0));
+    let path = lasso_path(&features, &y, None, Some(&[lambda]), &precise()).unwrap();
+    let (aic, bic) = path.aic_bic(&features, &y, None).unwrap()[0].unwrap();
+    let fit = 40.0 * (r.iter().map(|r| r * r).sum::<f64>() / 40.0).ln();
+    let dof = got.nonzero as f64 + 1.0;
+    assert!((aic - fit - 2.0 * dof).abs() < 1e-6 && (bic - fit - 40f64.ln() * dof).abs() < 1e-6);
 }
 
 #[test]
@@ -344,7 +349,7 @@ fn margins_are_stationary_certified_and_alike_sparse_or_dense_tall_or_wide() {
         let mut x = random.matrix(n, p);
         (0..n * p).for_each(|k| {
             if random.uniform() < 0.5 {
-                x.as_mut_slice()[k] = 0.0
+                x.as_mut_slice()[k] = 0.0;
             }
         });
         let y: Vec<f64> = (0..n).map(|i| x.get(i, 0) + 0.7 * random.normal()).collect();
@@ -367,9 +372,9 @@ fn margins_are_stationary_certified_and_alike_sparse_or_dense_tall_or_wide() {
                     for step in [1e-4, -1e-4] {
                         let (mut w, mut b) = (got.coefficients.clone(), got.intercept);
                         if j < p {
-                            w[j] += step
+                            w[j] += step;
                         } else {
-                            b += step
+                            b += step;
                         }
                         let moved = margin_objective(&x, target, loss, lambda, &w, b);
                         assert!(moved >= value * (1.0 - 2e-9) - 1e-15, "{label}: {j} {moved} {value}");
@@ -479,7 +484,7 @@ fn sparse_and_dense_products_agree() {
     let mut x = random.matrix(700, 300);
     (0..700 * 300).for_each(|k| {
         if random.uniform() < 0.9 {
-            x.as_mut_slice()[k] = 0.0
+            x.as_mut_slice()[k] = 0.0;
         }
     });
     let (dense, sparse) = (Features::from(x.clone()), Features::from(Sparse::from_dense(&x).unwrap()));
@@ -538,4 +543,70 @@ fn conversions_and_criteria() {
     assert!((grid[1] - 0.2).abs() < 1e-15 && (grid[2] - 0.02).abs() < 1e-15 && grid[0] == 2.0);
     let (aic, bic) = aic_bic(1.0, 100.0, 3.0);
     assert!(aic == 6.0 && (bic - 3.0 * 100f64.ln()).abs() < 1e-12);
+}
+
+#[test]
+fn threads_change_no_bit() {
+    let mut random = Random::new(11);
+    let x = random.matrix(300, 600);
+    let y: Vec<f64> = (0..300).map(|i| x.get(i, 0) + x.get(i, 9) + random.normal()).collect();
+    let labels: Vec<f64> = y.iter().map(|y| y.signum()).collect();
+    let tall = Features::from(random.matrix(3000, 12));
+    let tall_labels: Vec<f64> = (0..3000).map(|_| random.normal().signum()).collect();
+    let folds: Vec<Vec<usize>> = (0..3).map(|k| (0..300).filter(|i| i % 3 == k).collect()).collect();
+    let features = Features::from(x);
+    let settings = LassoSettings { points: 20, smallest: 0.02, ..LassoSettings::default() };
+    let all = |threads: usize| {
+        rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(|| {
+            let mut bits: Vec<u64> = Vec::new();
+            let cross = cross_validate(&features, &y, None, None, &folds, &settings).unwrap();
+            bits.extend(cross.mean.iter().map(|v| v.to_bits()));
+            for solution in cross.path.solutions {
+                bits.extend(solution.coefficients.iter().map(|v| v.to_bits()));
+            }
+            for loss in ALL_LOSSES {
+                let wide = margin(
+                    &features,
+                    if loss.is_classification() { &labels } else { &y },
+                    None,
+                    0.01,
+                    loss,
+                    &MarginSettings::default(),
+                );
+                let tall = margin(&tall, &tall_labels, None, 0.01, loss, &MarginSettings::default());
+                for solution in [wide.unwrap(), tall.unwrap()] {
+                    bits.extend(solution.coefficients.iter().map(|v| v.to_bits()));
+                }
+            }
+            bits
+        })
+    };
+    let one = all(1);
+    assert!(one == all(2) && one == all(3));
+}
+
+/// Columns so sparse, and so many of them active, that residuals are carried instead of products.
+#[test]
+fn large_sparse_supports_reach_the_gap_too() {
+    let mut random = Random::new(12);
+    let (n, p) = (1500, 4000);
+    let entries: Vec<Vec<(usize, f64)>> = (0..n)
+        .map(|_| {
+            let mut row: Vec<(usize, f64)> = (0..12).map(|_| (random.below(p), 1.0 + random.normal())).collect();
+            row.sort_by_key(|e| e.0);
+            row.dedup_by_key(|e| e.0);
+            row
+        })
+        .collect();
+    let y: Vec<f64> = (0..n).map(|i| entries[i][0].1 + random.normal() + 2.0).collect();
+    let x = Features::from(Sparse::from_rows(p, &entries).unwrap());
+    for (offset, ratio) in [(true, 1.0), (false, 0.9)] {
+        let settings = LassoSettings { offset, ratio, points: 10, smallest: 0.05, ..precise() };
+        let path = lasso_path(&x, &y, None, None, &settings).unwrap();
+        assert!(path.solutions[9].nonzero > 900, "{}", path.solutions[9].nonzero);
+        for (lambda, s) in path.lambdas.iter().zip(&path.solutions) {
+            let gap = lasso_gap(&x, &y, None, offset, *lambda, ratio, &s.coefficients, s.intercept).unwrap();
+            assert!(gap.relative() <= PRECISE, "λ {lambda}: {:e}", gap.relative());
+        }
+    }
 }

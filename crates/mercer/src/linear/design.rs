@@ -186,6 +186,18 @@ impl<'a> Design<'a> {
         }
     }
 
+    /// Some of the columns, to be multiplied many times.
+    pub fn restrict(&self, columns: &[usize]) -> Restricted<'_> {
+        match &self.columns {
+            Columns::Dense(x) => Restricted::Dense { x, columns: columns.to_vec() },
+            Columns::Sparse { values, means, roots } => Restricted::Sparse {
+                x: values.select_cols(columns),
+                means: columns.iter().map(|j| means[*j]).collect(),
+                roots,
+            },
+        }
+    }
+
     /// Copies column j (dense designs), to be kept beside others.
     pub fn pack(&self, j: usize, out: &mut Vec<f64>) {
         if let Columns::Dense(x) = &self.columns {
@@ -215,6 +227,41 @@ impl<'a> Design<'a> {
             }
         }
         out
+    }
+}
+
+/// Some columns of a design, with rows at hand where columns alone are slow.
+pub(crate) enum Restricted<'a> {
+    Dense { x: &'a Matrix, columns: Vec<usize> },
+    Sparse { x: Sparse, means: Vec<f64>, roots: &'a [f64] },
+}
+
+impl Restricted<'_> {
+    /// X v and XᵀX v.
+    pub fn multiply(&self, v: &[f64]) -> (Vec<f64>, Vec<f64>) {
+        match self {
+            Restricted::Dense { x, columns } => {
+                let mut image = vec![0.0; x.rows()];
+                image.par_chunks_mut(256).enumerate().for_each(|(chunk, image)| {
+                    let range = chunk * 256..chunk * 256 + image.len();
+                    for (j, v) in columns.iter().zip(v) {
+                        add_scaled(image, *v, &x.col(*j)[range.clone()]);
+                    }
+                });
+                let back = columns.par_iter().with_min_len(COLUMNS).map(|j| dot(x.col(*j), &image)).collect();
+                (image, back)
+            }
+            Restricted::Sparse { x, means, roots } => {
+                let mut image = x.multiply(v);
+                let shift = dot(means, v);
+                if shift != 0.0 {
+                    add_scaled(&mut image, -shift, roots);
+                }
+                // The image is centred as far as the columns are, so their means meet nothing.
+                let back = x.multiply_transposed(&image);
+                (image, back)
+            }
+        }
     }
 }
 

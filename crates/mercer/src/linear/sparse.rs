@@ -180,6 +180,17 @@ impl Sparse {
         Sparse { rows: keep.len(), cols: self.cols, by_columns, by_rows: OnceLock::from(lines) }
     }
 
+    pub(crate) fn select_cols(&self, keep: &[usize]) -> Sparse {
+        let mut lines = Lines { starts: vec![0], places: Vec::new(), values: Vec::new() };
+        for j in keep {
+            let (places, values) = self.col(*j);
+            lines.places.extend_from_slice(places);
+            lines.values.extend_from_slice(values);
+            lines.starts.push(lines.places.len());
+        }
+        Sparse { rows: self.rows, cols: keep.len(), by_columns: lines, by_rows: OnceLock::new() }
+    }
+
     pub(crate) fn to_dense(&self) -> Matrix {
         let mut out = Matrix::zeros(self.rows, self.cols);
         for j in 0..self.cols {

@@ -73,7 +73,7 @@ impl<'a> Solver<'a> {
         };
         let mut alive: Vec<usize> = (0..design.cols()).filter(|j| design.norms[*j] > 0.0).collect();
         let mut fresh = Vec::new();
-        let mut eta = (0.2 * settings.tolerance).max(1e-13);
+        let mut eta = (0.7 * settings.tolerance).max(1e-13);
         let mut passes = 0;
         // The strong rule, half as cautious: what it misses the pass finds.
         let mut threshold = self.previous.map_or(penalty.a, |a| (1.25 * penalty.a - 0.25 * a).max(0.0));
@@ -103,9 +103,7 @@ impl<'a> Solver<'a> {
                 });
                 if passes > 0 {
                     threshold = penalty.a;
-                    if passes > 1 {
-                        eta = (0.1 * eta).max(1e-15);
-                    }
+                    eta = (0.2 * eta).max(1e-15);
                 }
             }
             passes += 1;

@@ -5,6 +5,9 @@ use super::super::features::{add_scaled, dot};
 use super::path::Penalty;
 use crate::error::{Error, Result};
 
+/// The relative accuracy at which a Newton step shows which signs it changes.
+const ROUGH: f64 = 1e-2;
+
 /// r = `plain` + shift·roots: the centring of sparse columns is one number.
 struct Residual<'a> {
     design: &'a Design<'a>,
@@ -44,7 +47,7 @@ pub(super) fn descend(
     'rounds: for _ in 0..200 {
         // Newton first: at a new λ all active columns miss their optimum by the same.
         for _ in 0..5 {
-            match newton(&mut residual, columns, w, penalty, accuracy, go_on) {
+            match newton(&mut residual, columns, w, penalty, (accuracy, 0.2 * eta * penalty.a), go_on) {
                 None => {
                     result = Err(Error::Interrupted);
                     break 'rounds;
@@ -92,14 +95,15 @@ fn sweep(residual: &mut Residual<'_>, columns: &[usize], w: &mut [f64], penalty:
     worst
 }
 
-/// A Newton step on the support by conjugate gradients to a relative accuracy. Returns whether signs changed; `None`
+/// A Newton step on the support by conjugate gradients, to a relative accuracy or until the conditions of optimality hold
+/// to `floor`. Returns whether signs changed; `None`
 /// when interrupted.
 fn newton(
     residual: &mut Residual<'_>,
     columns: &[usize],
     w: &mut [f64],
     penalty: Penalty,
-    accuracy: f64,
+    (accuracy, floor): (f64, f64),
     go_on: &(dyn Fn() -> bool + Sync),
 ) -> Option<bool> {
     let Penalty { a, beta } = penalty;
@@ -107,15 +111,9 @@ fn newton(
     let active: Vec<usize> = columns.iter().copied().filter(|j| w[*j] != 0.0).collect();
     let rhs: Vec<f64> = active.iter().map(|j| residual.correlation(*j) - beta * w[*j] - a * w[*j].signum()).collect();
     let diagonal: Vec<f64> = active.iter().map(|j| design.norms[*j].powi(2) + beta).collect();
-    let apply = |v: &[f64]| -> (Vec<f64>, Vec<f64>) {
-        let mut image = vec![0.0; design.rows()];
-        let mut shift = 0.0;
-        for (j, v) in active.iter().zip(v).filter(|(_, v)| **v != 0.0) {
-            shift += design.add_column(&mut image, *v, *j);
-        }
-        design.add_shift(&mut image, shift);
-        let mut back = Vec::new();
-        design.correlations(&image, &active, &mut back);
+    let restricted = design.restrict(&active);
+    let apply = |v: &[f64]| {
+        let (image, mut back) = restricted.multiply(v);
         add_scaled(&mut back, beta, v);
         (image, back)
     };
@@ -126,9 +124,11 @@ fn newton(
     let mut preconditioned: Vec<f64> = rest.iter().zip(&diagonal).map(|(r, d)| r / d).collect();
     let mut p = preconditioned.clone();
     let mut size = dot(&rest, &preconditioned);
-    let target = size * accuracy * accuracy;
-    for _ in 0..200 {
-        if size <= target || !(size > 0.0) {
+    let largest = |v: &[f64]| v.iter().fold(0.0, |max: f64, v| max.max(v.abs()));
+    let enough = largest(&rhs) * accuracy;
+    let mut is_judged = false;
+    for _ in 0..500 {
+        if largest(&rest) <= enough.max(floor) || !(size > 0.0) {
             break;
         }
         if !go_on() {
@@ -143,6 +143,13 @@ fn newton(
         add_scaled(&mut direction, step, &p);
         add_scaled(&mut image, step, &p_image);
         add_scaled(&mut rest, -step, &p_back);
+        // A step that will meet changes of sign need not be exact: the next one starts without those columns.
+        if !is_judged && largest(&rest) <= ROUGH * largest(&rhs) {
+            is_judged = true;
+            if active.iter().zip(&direction).any(|(j, d)| (w[*j] + d) * w[*j] < 0.0) {
+                break;
+            }
+        }
         preconditioned.iter_mut().zip(&rest).zip(&diagonal).for_each(|((z, r), d)| *z = r / d);
         let next = dot(&rest, &preconditioned);
         let keep = next / size;

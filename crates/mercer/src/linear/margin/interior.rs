@@ -46,7 +46,7 @@ pub(super) fn solve(problem: &Problem<'_>, settings: &MarginSettings<'_>) -> Res
             state.dual[i] = if weight > 0.0 { loss.project(problem.y[i], -pulls[i] / weight) } else { 0.0 };
         }
         state.gap = None;
-        if state.iterations % 8 == 0 {
+        if state.iterations.is_multiple_of(8) {
             through = problem.x.multiply_transposed(&pulls);
         }
         let sum: f64 = if settings.offset { pulls.iter().sum() } else { 0.0 };

@@ -73,7 +73,7 @@ pub(super) fn solve(problem: &Problem<'_>, settings: &MarginSettings<'_>, factor
         add_scaled(&mut f, t, &change);
         add_scaled(&mut state.w, t, step);
         // f is carried along; from time to time it is computed afresh.
-        if state.iterations % 8 == 0 {
+        if state.iterations.is_multiple_of(8) {
             f = problem.x.multiply(&state.w);
             f.iter_mut().for_each(|f| *f += state.b);
         }
