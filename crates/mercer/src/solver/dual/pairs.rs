@@ -77,7 +77,8 @@ impl<T: Element> Block<T> {
         let (mut up, mut down) = self.all_rates();
         let bent: Vec<f64> = (0..size).map(|i| self.diagonal[i] + self.curvature[i]).collect();
         let mut steps = 0;
-        let (mut i, mut lowest, mut highest) = extremes(&mut self.gradient, &up, &down, &self.gram[..size], &self.gram[..size], 0.0, 0.0);
+        let (mut i, mut lowest, mut highest) =
+            extremes(&mut self.gradient, &up, &down, &self.gram[..size], &self.gram[..size], 0.0, 0.0);
         while steps < most && highest - lowest > tolerance {
             let row = &self.gram[i * size..(i + 1) * size];
             let j = partner(&self.gradient, &down, row, &bent, lowest, bent[i]);
@@ -86,7 +87,8 @@ impl<T: Element> Block<T> {
             let slope = lowest - (self.gradient[j] + down[j]);
             let step = self.step(i, j, slope, curvature);
             for k in [i, j] {
-                (up[k], down[k]) = rates(self.alpha[k], self.lower[k], self.upper[k], self.epsilon[k], self.curvature[k]);
+                (up[k], down[k]) =
+                    rates(self.alpha[k], self.lower[k], self.upper[k], self.epsilon[k], self.curvature[k]);
             }
             let (row, other) = (&self.gram[i * size..(i + 1) * size], &self.gram[j * size..(j + 1) * size]);
             (i, lowest, highest) = extremes(&mut self.gradient, &up, &down, row, other, step, -step);
@@ -128,8 +130,20 @@ impl<T: Element> Block<T> {
             s = (s - slope / curvature).min(room);
         }
         // Bounds and kinks are hit exactly, not up to rounding.
-        self.alpha[i] = if s >= room_i { self.upper[i] } else if s == -start_i { 0.0 } else { start_i + s };
-        self.alpha[j] = if s >= room_j { self.lower[j] } else if s == start_j { 0.0 } else { start_j - s };
+        self.alpha[i] = if s >= room_i {
+            self.upper[i]
+        } else if s == -start_i {
+            0.0
+        } else {
+            start_i + s
+        };
+        self.alpha[j] = if s >= room_j {
+            self.lower[j]
+        } else if s == start_j {
+            0.0
+        } else {
+            start_j - s
+        };
         s
     }
 
@@ -176,7 +190,15 @@ impl<T: Element> Block<T> {
 
 /// g += s·row + t·other; then where g + up is least, that value, and the largest g + down.
 #[inline(always)]
-fn extremes<T: Element>(gradient: &mut [f64], up: &[f64], down: &[f64], row: &[T], other: &[T], s: f64, t: f64) -> (usize, f64, f64) {
+fn extremes<T: Element>(
+    gradient: &mut [f64],
+    up: &[f64],
+    down: &[f64],
+    row: &[T],
+    other: &[T],
+    s: f64,
+    t: f64,
+) -> (usize, f64, f64) {
     let mut least = [f64::INFINITY; WIDTH];
     let mut place = [0.0; WIDTH];
     let mut most = [f64::NEG_INFINITY; WIDTH];
@@ -210,7 +232,14 @@ fn extremes<T: Element>(gradient: &mut [f64], up: &[f64], down: &[f64], row: &[T
 /// The j that may go down and gains most together with i: (d_j − u_i)²/(curvature of the pair). Fractions are compared by
 /// products, which are cheaper than divisions.
 #[inline(always)]
-fn partner<T: Element>(gradient: &[f64], down: &[f64], row: &[T], bent: &[f64], lowest: f64, own: f64) -> Option<usize> {
+fn partner<T: Element>(
+    gradient: &[f64],
+    down: &[f64],
+    row: &[T],
+    bent: &[f64],
+    lowest: f64,
+    own: f64,
+) -> Option<usize> {
     let mut over = [0.0; WIDTH];
     let mut under = [1.0; WIDTH];
     let mut place = [-1.0; WIDTH];
@@ -244,7 +273,14 @@ fn partner<T: Element>(gradient: &[f64], down: &[f64], row: &[T], bent: &[f64], 
 
 /// g += s·row; then which variable alone gains most, and the largest violation.
 #[inline(always)]
-fn most_gaining<T: Element>(gradient: &mut [f64], up: &[f64], down: &[f64], inverse: &[f64], row: &[T], s: f64) -> (usize, f64) {
+fn most_gaining<T: Element>(
+    gradient: &mut [f64],
+    up: &[f64],
+    down: &[f64],
+    inverse: &[f64],
+    row: &[T],
+    s: f64,
+) -> (usize, f64) {
     let mut gain = [0.0; WIDTH];
     let mut place = [0.0; WIDTH];
     let mut worst = [0.0; WIDTH];
