@@ -117,7 +117,10 @@ fn time_grid(
     let seconds = started.elapsed().as_secs_f64();
     let losses: Vec<Vec<f64>> = found.iter().map(|row| row.iter().map(|held| held.mean_loss).collect()).collect();
     let worst = found.iter().flatten().map(|held| held.worst_gap).fold(0.0, f64::max);
-    println!("{}", serde_json::json!({ "seconds": seconds, "losses": losses, "worst_gap": worst, "peak_bytes": peak() }));
+    println!(
+        "{}",
+        serde_json::json!({ "seconds": seconds, "losses": losses, "worst_gap": worst, "peak_bytes": peak() })
+    );
     Ok(())
 }
 

@@ -36,9 +36,7 @@ fn of_loss(loss: &str, y: &[f64], c: f64, case: &Value, has_offset: bool) -> Opt
             (minus(&bound), bound, none, vec![1.0 / c; n])
         }
         "epsilon-insensitive" => (vec![-c; n], vec![c; n], vec![number("epsilon"); n], none),
-        "squared-epsilon-insensitive" => {
-            (minus(&infinite), infinite, vec![number("epsilon"); n], vec![0.5 / c; n])
-        }
+        "squared-epsilon-insensitive" => (minus(&infinite), infinite, vec![number("epsilon"); n], vec![0.5 / c; n]),
         "hinge" => (sided(c).0, sided(c).1, none.clone(), none),
         "squared-hinge" => (sided(f64::INFINITY).0, sided(f64::INFINITY).1, none, vec![0.5 / c; n]),
         _ => return None,
@@ -239,7 +237,11 @@ fn small_problems_agree_with_all_active_sets() {
     for round in 0..400 {
         let n = 1 + round % 5;
         // Every third problem has duplicate rows.
-        let x = Matrix::from_fn(n, 2, |_, _| if round % 3 == 0 { f64::from(random.next_u32() % 2) } else { random.random() });
+        let x = Matrix::from_fn(
+            n,
+            2,
+            |_, _| if round % 3 == 0 { f64::from(random.next_u32() % 2) } else { random.random() },
+        );
         let kernel = kernel::parse("gaussian(lengthscale=0.7)").unwrap();
         let gram = mercer::space::gram(&*kernel, &Points::new(&x));
         let problem = random_problem(&mut random, n);
@@ -248,10 +250,18 @@ fn small_problems_agree_with_all_active_sets() {
             let settings = BoxSettings { tolerance, ..BoxSettings::default() };
             let found = solve(&GramRows(&gram), &problem.as_ref(), &settings).unwrap();
             let size = want.abs().max(1e-3);
-            assert!((found.dual - want).abs() < 2.0 * tolerance * size + 1e-9, "{round}: {} for {want}, {problem:?}", found.dual);
+            assert!(
+                (found.dual - want).abs() < 2.0 * tolerance * size + 1e-9,
+                "{round}: {} for {want}, {problem:?}",
+                found.dual
+            );
             let gap = true_gap(&gram, &problem, &found.alpha, found.offset);
             let is_zero = want.abs() < 1e-12;
-            assert!(found.converged && (is_zero || gap <= tolerance + 1e-12), "{round}: gap {gap}, said {}", found.relative_gap);
+            assert!(
+                found.converged && (is_zero || gap <= tolerance + 1e-12),
+                "{round}: gap {gap}, said {}",
+                found.relative_gap
+            );
         }
     }
 }
@@ -270,7 +280,8 @@ fn sample(n: usize, seed: u64) -> Sample {
     let x = Matrix::from_fn(n, 3, |i, j| if i % 10 == 9 { fresh.get(i / 2, j) } else { fresh.get(i, j) });
     let kernel = kernel::parse("gaussian(lengthscale=0.8)").unwrap();
     let gram = mercer::space::gram(&*kernel, &Points::new(&x));
-    let curve: Vec<f64> = (0..n).map(|i| (3.0 * x.get(i, 0)).sin() + x.get(i, 1) + 0.4 * (random.random::<f64>() - 0.5)).collect();
+    let curve: Vec<f64> =
+        (0..n).map(|i| (3.0 * x.get(i, 0)).sin() + x.get(i, 1) + 0.4 * (random.random::<f64>() - 0.5)).collect();
     let labels = curve.iter().map(|y| if *y > 1.0 { 1.0 } else { -1.0 }).collect();
     Sample { x, gram, curve, labels }
 }
@@ -328,7 +339,12 @@ fn where_rows_come_from_and_where_one_starts_do_not_matter() {
         let cold = solve(&GramRows(&sample.gram), &problem.as_ref(), &settings(1e-6)).unwrap();
         let close = |other: &BoxSolution, what: &str| {
             assert!(other.converged, "{loss}, {what}: {}", other.relative_gap);
-            assert!((other.primal / cold.primal - 1.0).abs() < 2e-6, "{loss}, {what}: {} {}", other.primal, cold.primal);
+            assert!(
+                (other.primal / cold.primal - 1.0).abs() < 2e-6,
+                "{loss}, {what}: {} {}",
+                other.primal,
+                cold.primal
+            );
         };
         close(&cold, "cold");
         // Outside the box, off balance, and from the solution itself.
@@ -337,7 +353,12 @@ fn where_rows_come_from_and_where_one_starts_do_not_matter() {
             let warm = BoxSettings { start: Some(start), ..settings(1e-6) };
             let found = solve(&GramRows(&sample.gram), &problem.as_ref(), &warm).unwrap();
             close(&found, what);
-            assert!(what == "wild" || found.iterations <= cold.iterations / 2 + 1, "{} {}", found.iterations, cold.iterations);
+            assert!(
+                what == "wild" || found.iterations <= cold.iterations / 2 + 1,
+                "{} {}",
+                found.iterations,
+                cold.iterations
+            );
         }
         let rows = KernelPoints::new(&*kernel, &points);
         close(&solve(&rows, &problem.as_ref(), &settings(1e-6)).unwrap(), "computed rows");
@@ -358,7 +379,9 @@ fn threads_change_no_bit() {
     for tolerance in [1e-4, 1e-8] {
         let with = |threads: usize| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            pool.install(|| solve(&KernelPoints::new(&*kernel, &points), &problem.as_ref(), &settings(tolerance)).unwrap())
+            pool.install(|| {
+                solve(&KernelPoints::new(&*kernel, &points), &problem.as_ref(), &settings(tolerance)).unwrap()
+            })
         };
         assert_eq!(with(1), with(3));
     }
@@ -368,7 +391,8 @@ fn threads_change_no_bit() {
 fn many_sparse_features_give_the_same_gram() {
     // One-hot columns and a few numbers: the products' way; a wide one: the matrix product's.
     let mut random = ChaCha8Rng::seed_from_u64(17);
-    let flags = Matrix::from_fn(200, 40, |_, j| if j < 36 { f64::from(random.next_u32() % 8 == 0) } else { random.random() });
+    let flags =
+        Matrix::from_fn(200, 40, |_, j| if j < 36 { f64::from(random.next_u32() % 8 == 0) } else { random.random() });
     let dense = Matrix::from_fn(200, 20, |_, _| random.random());
     for x in [flags, dense] {
         let points = Points::new(&x);
@@ -402,7 +426,10 @@ fn cancelling_and_bad_input() {
     };
     assert_eq!(refused(&|p| p.target[3] = f64::NAN), "target of row 4 must be finite; got NaN");
     assert_eq!(refused(&|p| p.lower[0] = 0.5), "bounds of row 1 must be around 0; got 0.5 … 1000");
-    assert_eq!(refused(&|p| p.upper[1] = f64::INFINITY), "bounds of row 2 must be finite where the curvature is 0; got -1000 … inf");
+    assert_eq!(
+        refused(&|p| p.upper[1] = f64::INFINITY),
+        "bounds of row 2 must be finite where the curvature is 0; got -1000 … inf"
+    );
     assert!(refused(&|p| p.epsilon.truncate(2)).contains("epsilon must have 600 numbers"));
 }
 
@@ -423,8 +450,9 @@ fn a_cap_ends_it_with_the_true_gap() {
 fn a_grid_is_what_fits_of_the_folds_give() {
     let sample = sample(300, 29);
     let points = Points::new(&sample.x);
-    let kernels: Vec<_> =
-        ["gaussian(lengthscale=0.4)", "gaussian(lengthscale=1)", "matern32(lengthscale=1)"].map(|s| kernel::parse(s).unwrap()).to_vec();
+    let kernels: Vec<_> = ["gaussian(lengthscale=0.4)", "gaussian(lengthscale=1)", "matern32(lengthscale=1)"]
+        .map(|s| kernel::parse(s).unwrap())
+        .to_vec();
     let fold_of: Vec<usize> = (0..300).map(|i| (i * 7) % 3).collect();
     let case = serde_json::json!({ "epsilon": 0.1 });
     for loss in ["epsilon-insensitive", "squared-epsilon-insensitive", "hinge"] {
@@ -454,10 +482,16 @@ fn a_grid_is_what_fits_of_the_folds_give() {
                 for fold in 0..3 {
                     let rows: Vec<usize> = (0..300).filter(|i| fold_of[*i] != fold).collect();
                     let problem = make(&rows, lambda);
-                    let fit = solve(&GramSubset { gram: &gram, rows: &rows }, &problem.as_ref(), &settings(1e-8)).unwrap();
+                    let fit =
+                        solve(&GramSubset { gram: &gram, rows: &rows }, &problem.as_ref(), &settings(1e-8)).unwrap();
                     for i in (0..300).filter(|i| fold_of[*i] == fold) {
-                        let value = rows.iter().zip(&fit.alpha).map(|(j, a)| gram.get(i, *j) * a).sum::<f64>() + fit.offset;
-                        assert!((value - held.values[i]).abs() < 0.03, "{loss} {k} {lambda} {fold}: {value} {}", held.values[i]);
+                        let value =
+                            rows.iter().zip(&fit.alpha).map(|(j, a)| gram.get(i, *j) * a).sum::<f64>() + fit.offset;
+                        assert!(
+                            (value - held.values[i]).abs() < 0.03,
+                            "{loss} {k} {lambda} {fold}: {value} {}",
+                            held.values[i]
+                        );
                     }
                 }
             }

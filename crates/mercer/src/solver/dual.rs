@@ -111,6 +111,10 @@ const INTERIOR_ROWS: usize = 6_000;
 /// What an interior point costs per cubed row, in the scalar operations of a decomposition: about fifteen factorisations,
 /// which run twenty times as fast.
 const INTERIOR_WORK: f64 = 0.25;
+/// How much longer than an interior point may be polished what it leaves.
+const POLISH: f64 = 2.0;
+/// Working sets before the first Newton step, when there is no good start.
+const NEWTON_AFTER: usize = 16;
 /// Problems that go to the interior point at once.
 const MANY_DIGITS: f64 = 1e-7;
 const FEW_ROWS: usize = 500;
@@ -140,7 +144,8 @@ pub fn solve(rows: &dyn KernelRows, problem: &BoxProblem<'_>, settings: &BoxSett
         search.interior(&mut alpha)?;
     }
     if !search.is_done() {
-        search.decomposition(&mut alpha)?;
+        let most_work = if search.can_go_inside() { search.interior_work() } else { f64::INFINITY };
+        search.decomposition(&mut alpha, NEWTON_AFTER, most_work)?;
     }
     if !search.is_done() && search.can_go_inside() {
         search.interior(&mut alpha)?;
@@ -195,14 +200,15 @@ impl Search<'_> {
 
     /// Working sets with rows in single precision as far as that goes, each round starting again from gradients in
     /// double precision; then in double precision.
-    fn decomposition(&mut self, alpha: &mut Vec<f64>) -> Result<()> {
+    fn decomposition(&mut self, alpha: &mut [f64], newton_after: usize, most_work: f64) -> Result<()> {
         let mut fitted =
             if alpha.iter().all(|a| *a == 0.0) { vec![0.0; alpha.len()] } else { self.rows.product(alpha) };
         let stored = self.rows.row(0).is_some();
         let limits = decompose::Limits {
             tolerance: self.settings.tolerance,
             max_iterations: self.settings.max_iterations,
-            most_work: if self.can_go_inside() { INTERIOR_WORK * (self.movable as f64).powi(3) } else { f64::INFINITY },
+            most_work,
+            newton_after,
             is_sequential: false,
             go_on: self.settings.go_on,
         };
@@ -234,14 +240,23 @@ impl Search<'_> {
         Ok(())
     }
 
+    fn interior_work(&self) -> f64 {
+        INTERIOR_WORK * (self.movable as f64).powi(3)
+    }
+
+    /// The interior point, and Newton steps from where it ends if rounding ended it.
     fn interior(&mut self, alpha: &mut Vec<f64>) -> Result<()> {
         let goal = self.settings.tolerance;
-        let (found, steps) = interior::run(self.rows, self.problem, goal, self.settings.go_on)?;
-        self.iterations += steps;
-        *alpha = found;
-        terms::project(self.problem, alpha);
-        self.judge(alpha);
-        Ok(())
+        let mut found = interior::run(self.rows, self.problem, goal, self.settings.go_on)?;
+        self.iterations += found.steps;
+        terms::project(self.problem, &mut found.alpha);
+        self.judge(&found.alpha);
+        if self.is_done() {
+            return Ok(());
+        }
+        // K was singular to rounding. The part of it that belongs to variables inside their boxes seldom is.
+        *alpha = found.snapped;
+        self.decomposition(alpha, 1, POLISH * self.interior_work())
     }
 
     fn finish(mut self) -> Result<BoxSolution> {

@@ -18,6 +18,8 @@ pub(super) struct Limits<'a> {
     pub max_iterations: usize,
     /// Multiplications and additions after which another method is cheaper.
     pub most_work: f64,
+    /// Working sets before the first Newton step; after one that fails, twice as many as before it.
+    pub newton_after: usize,
     /// Whether this is one of several tasks side by side, each on one core.
     pub is_sequential: bool,
     pub go_on: &'a (dyn Fn() -> bool + Sync),
@@ -29,8 +31,6 @@ const WORKING_SET: (usize, usize) = (1024, 2048);
 const STEPS_PER_VARIABLE: usize = 20;
 /// Working sets between two measurements of the gap.
 const JUDGE_EVERY: usize = 8;
-/// Working sets before the first Newton step; after one that fails, twice as many as before it.
-const NEWTON_AFTER: usize = 16;
 /// Variables inside their boxes for which a Newton step is worth its factorisation.
 const NEWTON_VARIABLES: usize = 3000;
 /// Measurements without a gap less than nine tenths of the best that mean that no more is to be had.
@@ -61,7 +61,7 @@ pub(super) fn run<S: Store>(
     let mut chosen: Vec<usize> = Vec::new();
     let mut block = Block::<S::Element>::new(size);
     let mut progress = Progress { tolerance: limits.tolerance, judge_below: 0.0, best: f64::INFINITY, since_best: 0 };
-    let (mut newton_wait, mut newton_next) = (NEWTON_AFTER, NEWTON_AFTER);
+    let (mut newton_wait, mut newton_next) = (limits.newton_after, limits.newton_after);
     let mut work = 0.0;
     let mut iterations = 0;
     let judgement = loop {

@@ -66,7 +66,11 @@ pub struct Grid<'a> {
 
 impl std::fmt::Debug for Grid<'_> {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Grid").field("kernels", &self.kernels).field("lambdas", &self.lambdas).finish_non_exhaustive()
+        formatter
+            .debug_struct("Grid")
+            .field("kernels", &self.kernels)
+            .field("lambdas", &self.lambdas)
+            .finish_non_exhaustive()
     }
 }
 
@@ -141,6 +145,7 @@ fn fold_path(grid: &Grid<'_>, store: &mut Single<'_>, fold: usize) -> Result<Vec
         tolerance: grid.tolerance,
         max_iterations: MAX_ITERATIONS,
         most_work: f64::INFINITY,
+        newton_after: usize::MAX / 4,
         is_sequential: true,
         go_on: grid.go_on,
     };

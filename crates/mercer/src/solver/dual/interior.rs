@@ -13,15 +13,16 @@ use rayon::prelude::*;
 /// Steps at most.
 const MOST_STEPS: usize = 150;
 /// Steps without a smaller gap after which rounding has the last word.
-const PATIENCE: usize = 12;
+const PATIENCE: usize = 5;
 /// Steps beyond the tolerance for a solution with exact zeros.
 const EXTRA_STEPS: usize = 4;
 /// The share of the way to the nearest bound that a step may go.
 const SHY: f64 = 0.995;
 
-/// What is added to K, relative to its diagonal, so that the solutions are accurate: K alone may be singular to rounding. A
-/// step that is a little too short in directions that f hardly feels is made up for by the next.
-const REGULAR: f64 = 1e-12;
+/// What is added to K, relative to its diagonal: about its rounding, so that no direction bends the wrong way.
+const REGULAR: f64 = 1e-14;
+/// Corrections of a solution at most.
+const MOST_TURNS: usize = 10;
 /// The share of the tolerance below which products of distances and multipliers are not pushed.
 const ENOUGH: f64 = 1e-2;
 
@@ -44,13 +45,13 @@ impl Part {
     }
 }
 
-/// The minimiser over all rows whose box is not a point; returns α and the number of steps.
+/// The minimiser over all rows whose box is not a point.
 pub(super) fn run(
     rows: &dyn KernelRows,
     problem: &BoxProblem<'_>,
     tolerance: f64,
     go_on: &(dyn Fn() -> bool + Sync),
-) -> Result<(Vec<f64>, usize)> {
+) -> Result<Found> {
     let movable: Vec<usize> = (0..rows.len()).filter(|i| problem.lower[*i] < problem.upper[*i]).collect();
     let gram = rows.block(&movable, &movable);
     let pick = |list: &[f64]| -> Vec<f64> { movable.iter().map(|i| list[*i]).collect() };
@@ -66,9 +67,21 @@ pub(super) fn run(
     };
     let mut point = Point::new(&gram, &smaller);
     let steps = point.minimise(tolerance, go_on)?;
-    let mut alpha = vec![0.0; rows.len()];
-    movable.iter().zip(&point.best).for_each(|(i, a)| alpha[*i] = *a);
-    Ok((alpha, steps))
+    let spread = |list: &[f64]| {
+        let mut alpha = vec![0.0; rows.len()];
+        movable.iter().zip(list).for_each(|(i, a)| alpha[*i] = *a);
+        alpha
+    };
+    Ok(Found { alpha: spread(&point.best), snapped: spread(&point.best_snapped), steps })
+}
+
+/// What an interior point finds.
+pub(super) struct Found {
+    /// The α with the least gap.
+    pub alpha: Vec<f64>,
+    /// The same with its variables at the bounds to which they seem to go.
+    pub snapped: Vec<f64>,
+    pub steps: usize,
 }
 
 struct Point<'a> {
@@ -79,6 +92,8 @@ struct Point<'a> {
     fitted: Vec<f64>,
     offset: f64,
     best: Vec<f64>,
+    /// The best with its variables at the bounds to which they seem to go.
+    best_snapped: Vec<f64>,
     best_gap: f64,
     /// Whether the best has its variables at their bounds and zeros exactly.
     is_sparse: bool,
@@ -110,6 +125,7 @@ impl<'a> Point<'a> {
             fitted: vec![0.0; n],
             offset: 0.0,
             best: vec![0.0; n],
+            best_snapped: vec![0.0; n],
             best_gap: f64::INFINITY,
             is_sparse: false,
             least_mean: 0.0,
@@ -176,13 +192,17 @@ impl<'a> Point<'a> {
         let gap = judgement.relative_gap();
         self.least_mean = ENOUGH * tolerance * judgement.primal.abs() / (2 * self.parts.len()) as f64;
         let is_better = gap < self.best_gap;
+        if !is_better && gap > tolerance {
+            return false;
+        }
+        let mut snapped = self.snapped();
+        terms::project(self.problem, &mut snapped);
         if is_better {
             self.best_gap = gap;
             self.best = alpha;
+            self.best_snapped.clone_from(&snapped);
         }
         if gap <= tolerance {
-            let mut snapped = self.snapped();
-            terms::project(self.problem, &mut snapped);
             if self.judged(&snapped).relative_gap() <= tolerance {
                 self.best = snapped;
                 self.is_sparse = true;
@@ -387,16 +407,15 @@ struct System<'a> {
 impl<'a> System<'a> {
     fn new(gram: &'a Matrix, problem: &BoxProblem<'_>, stiff: Vec<f64>) -> Option<Self> {
         let n = gram.rows();
-        let mut diagonal: Vec<f64> = (0..n).map(|i| problem.curvature[i] + stiff[i]).collect();
         let largest = (0..n).map(|i| gram.get(i, i)).fold(0.0, f64::max);
-        let mut extra = REGULAR * largest;
+        let diagonal: Vec<f64> = (0..n).map(|i| problem.curvature[i] + stiff[i] + REGULAR * largest).collect();
+        let mut extra = 1e-12 * largest;
         for _ in 0..6 {
             let mut matrix = gram.clone();
             for i in 0..n {
                 matrix.set(i, i, gram.get(i, i) + diagonal[i] + extra);
             }
             if let Some(factor) = Cholesky::new(matrix) {
-                diagonal.iter_mut().for_each(|d| *d += extra);
                 let mut system = System { gram, stiff, diagonal, factor, ones: None };
                 if problem.has_offset {
                     let ones = system.solve_plain(&vec![1.0; n]);
@@ -419,23 +438,43 @@ impl<'a> System<'a> {
         (change, offset)
     }
 
-    /// By the factor, corrected with residuals in twice the precision.
+    /// Conjugate gradients with the factor as preconditioner and products in twice the precision: one or two turns where
+    /// the factor is accurate, more where K is singular to rounding.
     fn solve_plain(&self, right: &[f64]) -> Vec<f64> {
         let n = right.len();
-        let mut x = Matrix::column_vector(right.to_vec());
-        self.factor.solve(&mut x);
-        let mut x = x.into_vec();
-        for _ in 0..2 {
-            let residual: Vec<f64> = (0..n)
+        let size = right.iter().fold(0.0, |m: f64, r| m.max(r.abs()));
+        let by_factor = |r: &[f64]| {
+            let mut z = Matrix::column_vector(r.to_vec());
+            self.factor.solve(&mut z);
+            z.into_vec()
+        };
+        let mut x = vec![0.0; n];
+        let mut residual = right.to_vec();
+        let mut preconditioned = by_factor(&residual);
+        let mut direction = preconditioned.clone();
+        let mut product = double::dot(&residual, &preconditioned).value();
+        for _ in 0..MOST_TURNS {
+            let image: Vec<f64> = (0..n)
                 .into_par_iter()
-                .map(|i| {
-                    let product = double::dot(self.gram.col(i), &x).add_product(self.diagonal[i], x[i]);
-                    product.negated().add(right[i]).value()
-                })
+                .map(|i| double::dot(self.gram.col(i), &direction).add_product(self.diagonal[i], direction[i]).value())
                 .collect();
-            let mut correction = Matrix::column_vector(residual);
-            self.factor.solve(&mut correction);
-            x.iter_mut().zip(correction.as_slice()).for_each(|(x, c)| *x += c);
+            let curvature = double::dot(&direction, &image).value();
+            if !(curvature > 0.0 && product > 0.0) {
+                break;
+            }
+            let length = product / curvature;
+            for i in 0..n {
+                x[i] += length * direction[i];
+                residual[i] -= length * image[i];
+            }
+            if residual.iter().fold(0.0, |m: f64, r| m.max(r.abs())) <= 1e-13 * size {
+                break;
+            }
+            preconditioned = by_factor(&residual);
+            let next = double::dot(&residual, &preconditioned).value();
+            let share = next / product;
+            product = next;
+            direction.iter_mut().zip(&preconditioned).for_each(|(d, z)| *d = z + share * *d);
         }
         x
     }

@@ -154,7 +154,14 @@ impl<'a> KernelPoints<'a> {
     }
 
     /// Fills slices with rows, converting each span of values as it comes.
-    fn fill_as<T: Send>(&self, points: &Points, shifted: Option<&Shifted>, rows: &[usize], out: &mut [&mut [T]], convert: impl Fn(f64) -> T + Sync) {
+    fn fill_as<T: Send>(
+        &self,
+        points: &Points,
+        shifted: Option<&Shifted>,
+        rows: &[usize],
+        out: &mut [&mut [T]],
+        convert: impl Fn(f64) -> T + Sync,
+    ) {
         let n = points.rows();
         rows.par_chunks(GROUP).zip(out.par_chunks_mut(GROUP)).for_each_init(
             || vec![0.0; GROUP * SPAN],
@@ -175,7 +182,15 @@ impl<'a> KernelPoints<'a> {
     }
 
     /// k(row, point) for points start … start + width − 1 of `points`, which may be fewer than all.
-    fn values(&self, points: &Points, shifted: Option<&Shifted>, rows: &[usize], start: usize, width: usize, out: &mut [f64]) {
+    fn values(
+        &self,
+        points: &Points,
+        shifted: Option<&Shifted>,
+        rows: &[usize],
+        start: usize,
+        width: usize,
+        out: &mut [f64],
+    ) {
         let (Some(own), Some(shifted)) = (&self.shifted, shifted) else {
             for (row, out) in rows.iter().zip(out.chunks_exact_mut(width)) {
                 self.points.with_point(*row, |x| self.kernel.values(x, points, start, out));

@@ -59,7 +59,8 @@ pub(super) fn newton<S: Store>(
     }
     // Out of rounds: go as far as the edges allow. The sum is still 0, for it was before the last crossing.
     let fits = change.iter().zip(&sides).all(|(c, side)| *c >= side.down && *c <= side.up);
-    let is_balanced = !problem.has_offset || change.iter().sum::<f64>().abs() <= 1e-9 * change.iter().map(|c| c.abs()).sum::<f64>();
+    let is_balanced =
+        !problem.has_offset || change.iter().sum::<f64>().abs() <= 1e-9 * change.iter().map(|c| c.abs()).sum::<f64>();
     if !(fits && is_balanced) {
         return None;
     }
@@ -95,7 +96,14 @@ fn difference(gram: &Matrix, slopes: &[f64], change: &[f64]) -> f64 {
 }
 
 /// The changes of the variables inside that minimise, the others' changes being fixed.
-fn solve(gram: &Matrix, slopes: &[f64], inside: &[usize], change: &mut [f64], ridge: f64, has_offset: bool) -> Option<()> {
+fn solve(
+    gram: &Matrix,
+    slopes: &[f64],
+    inside: &[usize],
+    change: &mut [f64],
+    ridge: f64,
+    has_offset: bool,
+) -> Option<()> {
     let count = inside.len();
     let is_inside = {
         let mut flags = vec![false; slopes.len()];
@@ -131,11 +139,8 @@ fn solve(gram: &Matrix, slopes: &[f64], inside: &[usize], change: &mut [f64], ri
     };
     factor.solve(&mut right);
     let sum: f64 = fixed.iter().map(|f| change[*f]).sum();
-    let shift = if has_offset {
-        (right.col(0).iter().sum::<f64>() + sum) / right.col(1).iter().sum::<f64>()
-    } else {
-        0.0
-    };
+    let shift =
+        if has_offset { (right.col(0).iter().sum::<f64>() + sum) / right.col(1).iter().sum::<f64>() } else { 0.0 };
     for (place, k) in inside.iter().enumerate() {
         change[*k] = right.get(place, 0) - if has_offset { shift * right.get(place, 1) } else { 0.0 };
     }

@@ -153,7 +153,9 @@ pub(super) fn best_offset(problem: &BoxProblem<'_>, fitted: &[f64]) -> f64 {
     [left.0, left.1, right.0, right.1, middle]
         .into_iter()
         .map(|b| (total(b), b))
-        .fold((f64::INFINITY, middle), |best, next| if next.0 < best.0 || (next.0 <= best.0 * (1.0 + 1e-15) && next.1 == middle) { next } else { best })
+        .fold((f64::INFINITY, middle), |best, next| {
+            if next.0 < best.0 || (next.0 <= best.0 * (1.0 + 1e-15) && next.1 == middle) { next } else { best }
+        })
         .1
 }
 
