@@ -31,15 +31,15 @@ pub fn cross_validate(
     settings: &LassoSettings<'_>,
 ) -> Result<CrossValidated> {
     if folds.len() < 2 {
-        return Err(Error::argument("folds", "be at least 2", folds.len()));
+        return Err(Error::argument("folds", "at least 2", folds.len()));
     }
     let rows = x.rows();
     for fold in folds {
         if fold.is_empty() || fold.len() >= rows {
-            return Err(Error::argument("a fold", format!("have 1 to {} rows", rows.saturating_sub(1)), fold.len()));
+            return Err(Error::argument("a fold", format!("of 1 to {} rows", rows.saturating_sub(1)), fold.len()));
         }
         if let Some(row) = fold.iter().find(|row| **row >= rows) {
-            return Err(Error::argument("a row of a fold", format!("be below {rows}"), row));
+            return Err(Error::argument("a row of a fold", format!("below {rows}"), row));
         }
     }
     let path = lasso_path(x, y, weights, lambdas, settings)?;

@@ -28,7 +28,7 @@ pub fn monomials(columns: usize, degree: usize, most: usize) -> Result<Vec<Vec<(
     let count = count(columns, degree).filter(|count| *count <= most).ok_or_else(|| {
         Error::argument(
             "the degree of the features",
-            format!("give at most {most} monomials"),
+            format!("such that there are at most {most} monomials"),
             format!("degree {degree} in {columns} columns"),
         )
     })?;

@@ -217,7 +217,7 @@ pub fn margin_gap(
 ) -> Result<Gap> {
     let total = check(x, y, weights)?;
     if !(lambda > 0.0 && lambda.is_finite()) {
-        return Err(Error::argument("lambda", "be positive", lambda));
+        return Err(Error::argument("lambda", "positive", lambda));
     }
     if coefficients.len() != x.cols() || dual.len() != x.rows() {
         return Err(Error::shape(

@@ -53,13 +53,13 @@ impl Default for LassoSettings<'_> {
 impl LassoSettings<'_> {
     fn check(&self) -> Result<()> {
         if !(self.ratio > 0.0 && self.ratio <= 1.0) {
-            return Err(Error::argument("ratio", "be above 0 and at most 1 (ridge is `tikhonov`)", self.ratio));
+            return Err(Error::argument("ratio", "above 0 and at most 1 (ridge is `tikhonov`)", self.ratio));
         }
         if !(self.tolerance >= 0.0) {
-            return Err(Error::argument("tolerance", "be at least 0", self.tolerance));
+            return Err(Error::argument("tolerance", "at least 0", self.tolerance));
         }
         if !(self.smallest > 0.0 && self.smallest < 1.0) {
-            return Err(Error::argument("smallest", "be between 0 and 1", self.smallest));
+            return Err(Error::argument("smallest", "between 0 and 1", self.smallest));
         }
         Ok(())
     }
@@ -137,7 +137,7 @@ pub fn lasso_path(
         Some(given) => {
             for lambda in given {
                 if !(*lambda > 0.0 && lambda.is_finite()) {
-                    return Err(Error::argument("lambda of a path", "be positive", lambda));
+                    return Err(Error::argument("lambda of a path", "positive", lambda));
                 }
             }
             let mut sorted = given.to_vec();

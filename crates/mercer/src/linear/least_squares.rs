@@ -61,7 +61,7 @@ pub fn least_squares_precise(
         return Err(Error::shape("the low part of X", size(high), size(low)));
     }
     if !low.max_abs().is_finite() {
-        return Err(Error::argument("the low part of X", "be finite", low.max_abs()));
+        return Err(Error::argument("the low part of X", "finite", low.max_abs()));
     }
     fit(&Features::Dense(high.clone()), high, Some(low), y, weights, offset)
 }
@@ -72,7 +72,7 @@ pub(crate) fn dense(x: &Features) -> Result<Matrix> {
         Some(entries) if entries <= MOST_DENSE || matches!(x, Features::Dense(_)) => Ok(x.to_dense()),
         _ => Err(Error::argument(
             "a sparse matrix for a dense decomposition",
-            format!("have at most {MOST_DENSE} entries"),
+            format!("of at most {MOST_DENSE} entries"),
             format!("{} × {}", x.rows(), x.cols()),
         )),
     }

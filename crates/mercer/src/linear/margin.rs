@@ -118,7 +118,7 @@ pub fn margin(
 ) -> Result<LinearSolution> {
     let total = check(x, y, weights)?;
     if !(lambda > 0.0 && lambda.is_finite()) {
-        return Err(Error::argument("lambda", "be positive", lambda));
+        return Err(Error::argument("lambda", "positive", lambda));
     }
     loss.check(y)?;
     let problem = Problem { x, y, weights, total, lambda, loss };

@@ -96,7 +96,7 @@ impl Sparse {
         let mut by_row: Vec<Vec<(usize, f64)>> = vec![Vec::new(); rows];
         for (row, column, value) in entries {
             let Some(line) = by_row.get_mut(*row) else {
-                return Err(Error::argument("a row of a sparse matrix", format!("be below {rows}"), row));
+                return Err(Error::argument("a row of a sparse matrix", format!("below {rows}"), row));
             };
             line.push((*column, *value));
         }
@@ -238,7 +238,7 @@ fn products(lines: &Lines, count: usize, v: &[f64]) -> Vec<f64> {
 
 fn check_size(rows: usize, cols: usize) -> Result<()> {
     if rows.max(cols) > u32::MAX as usize {
-        return Err(Error::argument("the size of a sparse matrix", "be below 2³² rows and columns", rows.max(cols)));
+        return Err(Error::argument("the size of a sparse matrix", "below 2³² rows and columns", rows.max(cols)));
     }
     Ok(())
 }

@@ -35,7 +35,7 @@ impl Gamma {
                 Err(Error::shape("Γ", format!("{columns} columns, one a coefficient"), matrix.cols()))
             }
             Gamma::Matrix(matrix) if !matrix.max_abs().is_finite() => {
-                Err(Error::argument("Γ", "be finite", matrix.max_abs()))
+                Err(Error::argument("Γ", "finite", matrix.max_abs()))
             }
             Gamma::Matrix(matrix) => Ok(matrix.clone()),
         }

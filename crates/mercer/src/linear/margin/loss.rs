@@ -105,7 +105,7 @@ impl MarginLoss {
         if let EpsilonInsensitive(epsilon) | SquaredEpsilonInsensitive(epsilon) = self
             && !(epsilon >= 0.0 && epsilon.is_finite())
         {
-            return Err(Error::argument("epsilon", "be at least 0", epsilon));
+            return Err(Error::argument("epsilon", "at least 0", epsilon));
         }
         if self.is_classification()
             && let Some(i) = y.iter().position(|y| y.abs() != 1.0)
