@@ -43,7 +43,8 @@ data = np.load(path)
 x, y = np.ascontiguousarray(data[:, :-1]), np.ascontiguousarray(data[:, -1])
 make = lambda: SVR(gamma=float(gamma), C=float(c), epsilon=0.1, cache_size=2000) if kind == "svr" else \\
     SVC(gamma=float(gamma), C=float(c), cache_size=2000)
-make().fit(x[:200], y[:200])
+step = len(y) // 200
+make().fit(x[::step], y[::step])
 started = time.perf_counter()
 model = make().fit(x, y)
 seconds = time.perf_counter() - started

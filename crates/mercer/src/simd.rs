@@ -82,7 +82,7 @@ pub(crate) fn exp_single(x: f32) -> f32 {
     p = p * r + 8.333_452e-3;
     p = p * r + 4.166_579_6e-2;
     p = p * r + 1.666_666_5e-1;
-    p = p * r + 5.000_000_1e-1;
+    p = p * r + 0.5;
     let tail = r * r * p + r;
     let scale = f32::from_bits((shifted.to_bits() << 23).wrapping_add(0x3F80_0000));
     let value = (1.0 + tail) * scale;

@@ -202,11 +202,9 @@ impl<'a> Point<'a> {
             self.best = alpha;
             self.best_snapped.clone_from(&snapped);
         }
-        if gap <= tolerance {
-            if self.judged(&snapped).relative_gap() <= tolerance {
-                self.best = snapped;
-                self.is_sparse = true;
-            }
+        if gap <= tolerance && self.judged(&snapped).relative_gap() <= tolerance {
+            self.best = snapped;
+            self.is_sparse = true;
         }
         is_better
     }
