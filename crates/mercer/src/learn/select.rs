@@ -154,8 +154,8 @@ impl Selection<'_> {
 /// Held-out values along λ, one matrix (rows × models) per repeat of the folds; `None` from where it was not worth going on.
 pub(super) type HeldOutValues = Vec<Option<Vec<Matrix>>>;
 
-/// All folds at every λ, from the largest down: small λ are dear, and once held-out rows have said three times that a λ is too
-/// small by a tenth of the best measure, no smaller one is tried.
+/// All folds at every λ, from the largest down: small λ are dear, and once held-out rows have said twice in a row that a λ is
+/// too small, by three hundredths of the best measure, no smaller one is tried.
 pub(super) fn held_out(
     rows: &Rows<'_>,
     group: &Group,
@@ -185,8 +185,8 @@ pub(super) fn held_out(
         let (score, _) = measure.of_rows(group, losses, &repeats[0], rows.weights);
         out[l] = Some(repeats);
         best = best.min(score);
-        worse = if score > 1.1 * best { worse + 1 } else { 0 };
-        if worse >= 3 {
+        worse = if score > 1.03 * best { worse + 1 } else { 0 };
+        if worse >= 2 {
             break;
         }
     }

@@ -11,7 +11,7 @@ use crate::solver::convex::multinomial::{Multinomial, MultinomialPoint};
 use crate::solver::convex::newton::Newton;
 use crate::solver::convex::tube::Dual;
 use crate::solver::convex::{Problem, RidgePoint};
-use crate::solver::dual::{GramRows, GramSubset, KernelPoints, KernelRows};
+use crate::solver::dual::{GramRows, KernelPoints, KernelRows};
 use crate::space;
 
 /// Rows of a table and where their kernel values come from.
@@ -96,22 +96,19 @@ impl Rows<'_> {
         let tolerance = 0.4 * penalty.tolerance;
         match (loss.shape(), self.gram) {
             (Shape::Tube(_), gram) => {
-                let (all, some, points);
-                let rows: &dyn KernelRows = match (gram, self.of_gram) {
-                    (Some(gram), None) => {
+                let (all, points);
+                let rows: &dyn KernelRows = match gram {
+                    Some(gram) => {
                         all = GramRows(gram);
                         &all
                     }
-                    (Some(gram), Some(rows)) => {
-                        some = GramSubset { gram, rows };
-                        &some
-                    }
-                    (None, _) => {
+                    None => {
                         points = KernelPoints::new(self.kernel, self.points);
                         &points
                     }
                 };
-                let solver = Dual { problem, rows, memory: self.memory, go_on: self.go_on };
+                let places = self.of_gram.filter(|_| gram.is_some());
+                let solver = Dual { problem, rows, places, memory: self.memory, go_on: self.go_on };
                 exponent::minimise(&problem, &solver, exponent, lambda, tolerance, start)
             }
             (Shape::Quadratic | Shape::Smooth(_), gram) => {

@@ -8,6 +8,8 @@ use crate::solver::dual::{self, BoxProblem, BoxSettings, KernelRows};
 pub(crate) struct Dual<'a> {
     pub problem: Problem<'a>,
     pub rows: &'a dyn KernelRows,
+    /// Which rows of K the problem's are, if K has more: the others' boxes are shut, so that K need not be copied.
+    pub places: Option<&'a [usize]>,
     /// Bytes that rows of K may take.
     pub memory: u64,
     pub go_on: &'a (dyn Fn() -> bool + Sync),
@@ -27,13 +29,23 @@ impl RidgeSolver for Dual<'_> {
             let bound = tube.interval(reads, problem.y[i])[side];
             if bound == 0.0 { 0.0 } else { bound * scale(i) }
         };
-        let lower: Vec<f64> = (0..n).map(|i| bound(i, 0)).collect();
-        let upper: Vec<f64> = (0..n).map(|i| bound(i, 1)).collect();
-        let epsilon = vec![tube.epsilon; n];
-        let curvature: Vec<f64> =
-            (0..n).map(|i| if tube.curvature == 0.0 { 0.0 } else { tube.curvature / scale(i) }).collect();
+        let spread = |values: &dyn Fn(usize) -> f64| -> Vec<f64> {
+            match self.places {
+                None => (0..n).map(values).collect(),
+                Some(places) => {
+                    let mut all = vec![0.0; self.rows.len()];
+                    places.iter().enumerate().for_each(|(i, place)| all[*place] = values(i));
+                    all
+                }
+            }
+        };
+        let lower = spread(&|i| bound(i, 0));
+        let upper = spread(&|i| bound(i, 1));
+        let target = spread(&|i| problem.y[i]);
+        let epsilon = spread(&|_| tube.epsilon);
+        let curvature = spread(&|i| if tube.curvature == 0.0 { 0.0 } else { tube.curvature / scale(i) });
         let boxes = BoxProblem {
-            target: problem.y,
+            target: &target,
             lower: &lower,
             upper: &upper,
             epsilon: &epsilon,
@@ -41,7 +53,7 @@ impl RidgeSolver for Dual<'_> {
             has_offset: problem.has_offset,
         };
         // Along the path u changes slowly, so α changes like 1/μ.
-        let near: Option<Vec<f64>> = start.map(|point| point.alpha.iter().map(|a| a * (point.ridge / ridge)).collect());
+        let near = start.map(|point| spread(&|i| point.alpha[i] * (point.ridge / ridge)));
         let settings = BoxSettings {
             tolerance,
             start: near.as_deref(),
@@ -50,12 +62,17 @@ impl RidgeSolver for Dual<'_> {
             ..BoxSettings::default()
         };
         let found = dual::solve(self.rows, &boxes, &settings)?;
-        let squared_norm = found.alpha.iter().zip(&found.fitted).map(|(a, f)| a * f).sum::<f64>().max(0.0);
+        let own = |values: Vec<f64>| match self.places {
+            None => values,
+            Some(places) => places.iter().map(|place| values[*place]).collect(),
+        };
+        let (alpha, fitted) = (own(found.alpha), own(found.fitted));
+        let squared_norm = alpha.iter().zip(&fitted).map(|(a, f)| a * f).sum::<f64>().max(0.0);
         Ok(RidgePoint {
             ridge,
-            alpha: found.alpha,
+            alpha,
             offset: found.offset,
-            fitted: found.fitted,
+            fitted,
             squared_norm,
             converged: found.converged,
             iterations: found.iterations,
