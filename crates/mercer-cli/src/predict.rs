@@ -67,20 +67,20 @@ fn columns(model: &Model, frame: &Frame, options: &PredictOptions) -> mercer::Re
     let Some(predicted) = Predicted::by(model, frame)? else {
         return Ok(names(model, &options.name)
             .into_iter()
-            .zip(model.predict_frame(frame)?.iter().map(numbers))
+            .zip(model.predict_frame(frame)?.iter().map(|cells| numbers(cells)))
             .collect());
     };
     let classes = &predicted.classes;
     let mut added = vec![(options.name.clone(), classes.column(&predicted.codes))];
     if options.probability {
         let shares = predicted.probabilities.as_ref().ok_or_else(|| Error::Empty("no probabilities".into()))?;
-        added.extend(with_classes("probability", classes).zip(shares.iter().map(numbers)));
+        added.extend(with_classes("probability", classes).zip(shares.iter().map(|cells| numbers(cells))));
     }
     if options.decision {
         let values = model.predict_frame(frame)?;
         let names: Vec<String> =
             if values.len() == 1 { vec!["decision".into()] } else { with_classes("decision", classes).collect() };
-        added.extend(names.into_iter().zip(values.iter().map(numbers)));
+        added.extend(names.into_iter().zip(values.iter().map(|cells| numbers(cells))));
     }
     Ok(added)
 }
@@ -89,7 +89,7 @@ fn with_classes<'a>(what: &'a str, classes: &'a Classes) -> impl Iterator<Item =
     classes.names.iter().map(move |name| format!("{what}_{name}"))
 }
 
-fn numbers(cells: &Vec<Option<f64>>) -> Column {
+fn numbers(cells: &[Option<f64>]) -> Column {
     Column::Number(cells.iter().map(|cell| cell.unwrap_or(f64::NAN)).collect())
 }
 

@@ -83,7 +83,7 @@ fn for_each_case(name: &str, mut check: impl FnMut(&Case<'_>)) -> usize {
         let spectrum = fitted.spectrum.as_ref().expect("small problems are decomposed");
         let ridge = fitted.summary().effective_ridge.unwrap_or(f64::INFINITY);
         let share = spectrum.weight_sum() * ridge / spectrum.largest();
-        let condition = fitted.summary().certificate.condition;
+        let condition = fitted.summary().certificate.condition.expect("a linear system was solved");
         check(&Case { file: &file, case, lambda, exponent, share, condition, fitted });
     }
     cases.len()

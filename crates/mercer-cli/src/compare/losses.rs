@@ -9,19 +9,30 @@ use mercer::{Learn, Result};
 use super::methods::{Learned, Task};
 use crate::learn::with;
 
-/// λ from 1/1000 to 10 times that at which a row may move f by about the target's spread.
+/// λ in units of that at which one row may move f by about the target's spread.
 const STEPS: [f64; 5] = [1e-3, 1e-2, 1e-1, 1.0, 10.0];
+/// The same for numbers with losses that are linear in pieces: each step down takes them four times as long.
+const FEWER_STEPS: [f64; 3] = [1e-2, 1e-1, 1.0];
 
 /// A fit with these losses to choose from; `force` is what one row pulls with, in spreads of the target.
 pub fn learner(task: &Task<'_>, losses: Vec<Vec<SharedLoss>>, kernel: &str, force: f64) -> Result<Learn> {
-    let middle = force / (2.0 * task.training.rows().max(1) as f64);
-    let lambdas = STEPS.map(|step| middle * step);
+    let lambdas = lambdas(task, &STEPS, force);
     let folds = FoldRule { folds: 5.min(task.training.rows()), repeats: 1, in_order: false };
     Ok(with(losses, vec![kernel::parse(kernel)?], None, task.rows)
         .lambdas(&lambdas)
         .criterion(Criterion::KFold(folds))
         .seed(task.seed)
         .observer(task.observer.clone()))
+}
+
+fn lambdas(task: &Task<'_>, steps: &[f64], force: f64) -> Vec<f64> {
+    let middle = force / (2.0 * task.training.rows().max(1) as f64);
+    steps.iter().map(|step| middle * step).collect()
+}
+
+fn straight(task: &Task<'_>, losses: Vec<Vec<SharedLoss>>, spread: f64) -> Result<Learn> {
+    let force = 1.0 / spread;
+    Ok(learner(task, losses, "gaussian", force)?.lambdas(&lambdas(task, &FEWER_STEPS, force)).on_grid())
 }
 
 fn finish(task: &Task<'_>, learn: &Learn) -> Result<Learned> {
@@ -46,7 +57,7 @@ pub fn svr(task: &Task<'_>) -> Result<Learned> {
     let spread = deviation(task)?;
     let losses =
         choices(|e| format!("epsilon-insensitive(epsilon={e})"), [0.02, 0.1, 0.3].map(|share| share * spread))?;
-    finish(task, &learner(task, losses, "gaussian", 1.0 / spread)?.measure(Measure::Squared))
+    finish(task, &straight(task, losses, spread)?.measure(Measure::Squared))
 }
 
 pub fn huber(task: &Task<'_>) -> Result<Learned> {
@@ -58,5 +69,5 @@ pub fn huber(task: &Task<'_>) -> Result<Learned> {
 /// A loss without numbers to choose.
 pub fn single(task: &Task<'_>, spec: &str) -> Result<Learned> {
     let spread = deviation(task)?;
-    finish(task, &learner(task, vec![loss::parse(spec)?], "gaussian", 1.0 / spread)?)
+    finish(task, &straight(task, vec![loss::parse(spec)?], spread)?)
 }

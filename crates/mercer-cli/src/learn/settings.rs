@@ -192,7 +192,8 @@ pub fn learner(options: &FitOptions, common: &Common) -> Learn {
     if let Some(tolerance) = losses.tolerance {
         learn = learn.tolerance(tolerance);
     }
-    let switches: [(bool, fn(Learn) -> Learn); 5] = [
+    type Switch = fn(Learn) -> Learn;
+    let switches: [(bool, Switch); 5] = [
         (losses.classify, Learn::classify),
         (options.one_standard_error, Learn::one_standard_error),
         (options.on_grid, Learn::on_grid),

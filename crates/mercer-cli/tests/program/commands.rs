@@ -80,6 +80,7 @@ fn completions_and_manual() {
         "generate",
         "demo",
         "kernels",
+        "losses",
         "criteria",
         "completions",
         "man",
