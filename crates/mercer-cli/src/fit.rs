@@ -126,13 +126,29 @@ fn refuse_without_penalty(options: &FitOptions) -> anyhow::Result<()> {
     let name = if bounds.norm_at_most.is_some() { "--norm-at-most" } else { "--train-error-at-most" };
     learn::refuse(&[
         ("--gamma", "is the matrix of --penalty tikhonov", bounds.gamma.is_some()),
-        ("--features poly", "is for linear fits: --method ols, lasso, … (a kernel has monomials: --kernel polynomial)", options.columns.degree().is_some()),
+        (
+            "--features poly",
+            "is for linear fits: --method ols, lasso, … (a kernel has monomials: --kernel polynomial)",
+            options.columns.degree().is_some(),
+        ),
         (name, "is for the squared loss on numbers", is_bounded && learn::is_asked_for(options)),
         (name, "is a ridge's twin: it has exponent 2", is_bounded && options.exponent.is_some()),
-        (name, "decides λ itself; there is nothing to choose by --criterion", is_bounded && options.criterion.is_some()),
-        (name, "decides λ itself; --budget is the time of the automatic search", is_bounded && options.budget.is_some()),
+        (
+            name,
+            "decides λ itself; there is nothing to choose by --criterion",
+            is_bounded && options.criterion.is_some(),
+        ),
+        (
+            name,
+            "decides λ itself; --budget is the time of the automatic search",
+            is_bounded && options.budget.is_some(),
+        ),
         (name, "takes one kernel", is_bounded && options.kernel.iter().map(|k| k.0.len()).sum::<usize>() > 1),
-        (name, "decides λ itself; --one-standard-error, --on-grid and --table need something to choose", is_bounded && (options.one_standard_error || options.on_grid || options.surface.is_some())),
+        (
+            name,
+            "decides λ itself; --one-standard-error, --on-grid and --table need something to choose",
+            is_bounded && (options.one_standard_error || options.on_grid || options.surface.is_some()),
+        ),
     ])
 }
 

@@ -40,7 +40,8 @@ pub fn losses() -> anyhow::Result<Done> {
 }
 
 pub fn penalties() -> anyhow::Result<Done> {
-    let mut text = String::from("Penalties, as they are written after --penalty; w: the coefficients of a linear function.\n\n");
+    let mut text =
+        String::from("Penalties, as they are written after --penalty; w: the coefficients of a linear function.\n\n");
     mercer::penalty::all().into_iter().for_each(|entry| describe(&mut text, entry));
     text.push_str(
         "\nAll but norm-power are for the squared loss; λ is chosen by kfold:10 (aic and bic for the sparse ones) unless it is\n\

@@ -128,9 +128,14 @@ mod tests {
 
     #[test]
     fn specs_come_back() {
-        for spec in
-            ["norm-power", "none", "lasso", "elastic-net(ratio=0.3)", "tikhonov(gamma=second-differences)", "kernel-lasso"]
-        {
+        for spec in [
+            "norm-power",
+            "none",
+            "lasso",
+            "elastic-net(ratio=0.3)",
+            "tikhonov(gamma=second-differences)",
+            "kernel-lasso",
+        ] {
             assert_eq!(Penalty::parse(spec).unwrap().spec(), spec);
         }
         for wrong in ["elastic-net(ratio=0)", "tikhonov(gamma=thirds)", "laso", "lasso(x=1)"] {

@@ -21,6 +21,8 @@ pub enum Method {
     DualOnDemand,
     /// Newton's method: smooth losses.
     Newton,
+    /// Newton's method or an interior point on the features: linear kernels with fewer features than rows.
+    Features,
     /// Newton's method for all classes at once.
     Multinomial,
 }
@@ -35,6 +37,7 @@ impl Method {
             Method::Cholesky => "exact, Cholesky factorisation of the Gram matrix",
             Method::Dual => "dual decomposition on the Gram matrix",
             Method::DualOnDemand => "dual decomposition, kernel values when they are needed",
+            Method::Features => "Newton's method or an interior point on the features",
             Method::Newton => "Newton's method on the Gram matrix",
             Method::Multinomial => "Newton's method on the Gram matrix, all classes at once",
         }
@@ -99,7 +102,9 @@ pub fn plan(shape: &Shape) -> Plan {
         // The matrix, its eigenvectors, and more than twice the same as workspace (measured: 4.7 matrices).
         Method::Spectral => square.saturating_mul(5).saturating_add(thin.saturating_mul(2)),
         // Not for the squared loss.
-        Method::Dual | Method::DualOnDemand | Method::Newton | Method::Multinomial => square.saturating_mul(2),
+        Method::Dual | Method::DualOnDemand | Method::Newton | Method::Features | Method::Multinomial => {
+            square.saturating_mul(2)
+        }
     };
     Plan { method, bytes }
 }
@@ -110,6 +115,15 @@ pub(crate) fn convex(rows: usize, features: usize, needs_gram: bool, method: Met
     let n = rows as u64;
     let square = n.saturating_mul(n).saturating_mul(8);
     let thin = n.saturating_mul(features as u64 + 64).saturating_mul(8);
+    if method == Method::Features {
+        // The features, those of every fold, and the solver's copies.
+        let bytes = thin.saturating_mul(12);
+        let hint = String::new();
+        return match bytes <= limit {
+            true => Ok(Plan { method, bytes }),
+            false => Err(Error::Memory { rows, needed: bytes, available: limit, what: method.describe(), hint }),
+        };
+    }
     // Beside the matrix: those of the folds, where a solver needs them as matrices of their own.
     let copies: u64 = if method == Method::Dual { 1 } else { 6 };
     let bytes = square.saturating_mul(copies).saturating_add(thin);
@@ -136,7 +150,7 @@ pub(crate) fn convex(rows: usize, features: usize, needs_gram: bool, method: Met
 impl Plan {
     /// Whether the Gram matrix is in memory.
     pub(crate) fn keeps_gram(&self) -> bool {
-        self.method != Method::DualOnDemand
+        !matches!(self.method, Method::DualOnDemand | Method::Features)
     }
 
     /// Refuses a plan that does not fit into `limit` bytes.

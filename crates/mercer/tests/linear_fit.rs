@@ -45,7 +45,11 @@ fn linear_references() {
             let fitted = fit.fit(&x, &y).unwrap();
             let summary = fitted.summary();
             if let Some(want) = case["objective"].as_f64() {
-                assert!((summary.objective - want).abs() <= 1e-8 * want, "{name} {method}: {} not {want}", summary.objective);
+                assert!(
+                    (summary.objective - want).abs() <= 1e-8 * want,
+                    "{name} {method}: {} not {want}",
+                    summary.objective
+                );
             }
             assert!(summary.certificate.holds, "{name} {method}: {:?}", summary.certificate);
             let largest = numbers(&case["coefficients"]).iter().fold(1.0, |max: f64, w| max.max(w.abs()));
@@ -90,8 +94,9 @@ fn lambda_is_chosen_by_folds_aic_and_bic() {
     let (x, y) = problem(80);
     for spec in ["lasso", "elastic-net(ratio=0.4)", "tikhonov(gamma=first-differences)"] {
         for criterion in ["kfold:5", "aic", "bic"] {
-            let fit =
-                LinearFit::new(Penalty::parse(spec).unwrap()).criterion(Criterion::parse(criterion).unwrap()).fit(&x, &y);
+            let fit = LinearFit::new(Penalty::parse(spec).unwrap())
+                .criterion(Criterion::parse(criterion).unwrap())
+                .fit(&x, &y);
             if spec.starts_with("tikhonov") && criterion != "kfold:5" {
                 assert!(fit.unwrap_err().to_string().contains("kfold"));
                 continue;

@@ -284,14 +284,47 @@ fn large_logistic_problems_reach_their_gap() {
     let n = 1300;
     let x = Matrix::from_fn(n, 3, |i, j| ((i * (37 + 24 * j)) % 211) as f64 / 70.0);
     let y: Vec<f64> = (0..n)
-        .map(|i| if (2.0 * x.get(i, 0)).sin() + x.get(i, 1) - 1.5 + 0.2 * ((i * 29 % 17) as f64 - 8.0) > 0.0 { 1.0 } else { -1.0 })
+        .map(|i| {
+            if (2.0 * x.get(i, 0)).sin() + x.get(i, 1) - 1.5 + 0.2 * ((i * 29 % 17) as f64 - 8.0) > 0.0 {
+                1.0
+            } else {
+                -1.0
+            }
+        })
         .collect();
     for (lambda, offset) in [(1e-3, true), (1e-6, true), (1e-6, false)] {
-        let mut learn = Learn::new(loss::parse("logistic").unwrap(), Gaussian::lengthscale(0.8)).lambda(lambda).tolerance(1e-8);
+        let mut learn =
+            Learn::new(loss::parse("logistic").unwrap(), Gaussian::lengthscale(0.8)).lambda(lambda).tolerance(1e-8);
         if !offset {
             learn = learn.without_offset();
         }
         let learned = learn.fit(&x, &y).unwrap();
         assert!(learned.summary().certificate.holds, "{lambda}: {:?}", learned.summary().certificate);
+    }
+}
+
+/// Linear kernels are solved in their features where those are fewer than the rows; a precomputed kernel with the same values
+/// is not, and must give the same objective.
+#[test]
+fn features_and_kernel_matrices_give_the_same_linear_functions() {
+    let (x, y) = curve(60);
+    let classes = labels(&y);
+    let gram = Matrix::from_fn(60, 60, |i, j| (0..2).map(|k| x.get(i, k) * x.get(j, k)).sum());
+    for spec in EVERY {
+        let y = target(spec, &y, &classes);
+        for exponent in [1.5, 2.0] {
+            let with = |kernel: &str, x: &Matrix| {
+                Learn::with_shared(loss::parse(spec).unwrap(), kernel::parse(kernel).unwrap())
+                    .lambda(0.05)
+                    .exponent(exponent)
+                    .tolerance(1e-7)
+                    .fit(x, y)
+                    .unwrap()
+            };
+            let (a, b) = (with("linear", &x), with("precomputed", &gram));
+            assert!(a.summary().certificate.holds, "{spec} {exponent}: {:?}", a.summary().certificate);
+            let (p, q) = (a.summary().objective, b.summary().objective);
+            assert!((p - q).abs() < 3e-7 * q, "{spec} {exponent}: {p} {q}");
+        }
     }
 }

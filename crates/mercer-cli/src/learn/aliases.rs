@@ -28,7 +28,13 @@ use KernelOf::{Always, Unless};
 
 const ALIASES: &[Alias] = &[
     Alias { name: "ridge", about: "a linear function", losses: &["squared"], kernel: Always("linear"), penalty: None },
-    Alias { name: "krr", about: "kernel ridge regression", losses: &["squared"], kernel: Unless("gaussian"), penalty: None },
+    Alias {
+        name: "krr",
+        about: "kernel ridge regression",
+        losses: &["squared"],
+        kernel: Unless("gaussian"),
+        penalty: None,
+    },
     Alias {
         name: "svr",
         about: "support vector regression",
@@ -37,7 +43,13 @@ const ALIASES: &[Alias] = &[
         penalty: None,
     },
     Alias { name: "huber", about: "robust regression", losses: &["huber"], kernel: Unless("gaussian"), penalty: None },
-    Alias { name: "quantile", about: "quantiles; the median", losses: &["pinball"], kernel: Unless("gaussian"), penalty: None },
+    Alias {
+        name: "quantile",
+        about: "quantiles; the median",
+        losses: &["pinball"],
+        kernel: Unless("gaussian"),
+        penalty: None,
+    },
     Alias {
         name: "svm",
         about: "the support vector machine",
@@ -45,8 +57,20 @@ const ALIASES: &[Alias] = &[
         kernel: Unless("gaussian"),
         penalty: None,
     },
-    Alias { name: "ols", about: "least squares", losses: &["squared"], kernel: Always("linear"), penalty: Some("none") },
-    Alias { name: "lasso", about: "few coefficients", losses: &["squared"], kernel: Always("linear"), penalty: Some("lasso") },
+    Alias {
+        name: "ols",
+        about: "least squares",
+        losses: &["squared"],
+        kernel: Always("linear"),
+        penalty: Some("none"),
+    },
+    Alias {
+        name: "lasso",
+        about: "few coefficients",
+        losses: &["squared"],
+        kernel: Always("linear"),
+        penalty: Some("lasso"),
+    },
     Alias {
         name: "elastic-net",
         about: "few coefficients, together",
@@ -61,7 +85,13 @@ const ALIASES: &[Alias] = &[
         kernel: Always("linear"),
         penalty: Some("tikhonov"),
     },
-    Alias { name: "logistic", about: "logistic regression", losses: &["logistic"], kernel: Unless("gaussian"), penalty: None },
+    Alias {
+        name: "logistic",
+        about: "logistic regression",
+        losses: &["logistic"],
+        kernel: Unless("gaussian"),
+        penalty: None,
+    },
 ];
 
 impl std::fmt::Debug for Alias {
@@ -114,7 +144,8 @@ pub fn spelled_out(options: &FitOptions) -> anyhow::Result<FitOptions> {
         (Some(own), None) => options.penalties.penalty = Some(Penalty::parse(own)?),
         (own, Some(other)) if !other.spec().starts_with(own.unwrap_or("norm-power")) => {
             let own = own.unwrap_or("norm-power");
-            let text = format!("--method {} has the penalty {own}; it cannot have --penalty {}", alias.name, other.spec());
+            let text =
+                format!("--method {} has the penalty {own}; it cannot have --penalty {}", alias.name, other.spec());
             return Err(Usage(format!("{text}: leave one of them out")).into());
         }
         _ => {}

@@ -21,7 +21,8 @@ pub fn check(options: &FitOptions, penalty: &Penalty) -> anyhow::Result<()> {
     let named: usize = options.kernel.iter().map(|argument| argument.0.len()).sum();
     let is_kernel = *penalty == Penalty::KernelLasso;
     let no_kernel = format!("has no use here: {name} is a penalty of linear functions (kernel-lasso takes a kernel)");
-    let is_linear = options.kernel.iter().flat_map(|argument| &argument.0).all(|kernel| kernel.linear_scale().is_some());
+    let is_linear =
+        options.kernel.iter().flat_map(|argument| &argument.0).all(|kernel| kernel.linear_scale().is_some());
     refuse(&[
         ("--loss", squared, !losses.is_squared()),
         ("--classify", squared, losses.classify),
@@ -50,7 +51,11 @@ pub fn check(options: &FitOptions, penalty: &Penalty) -> anyhow::Result<()> {
     if *penalty == Penalty::None {
         refuse(&[
             ("--lambda", "has no use without a penalty", options.lambda.is_some()),
-            ("--tolerance", "has no use without a penalty: least squares is solved to rounding", losses.tolerance.is_some()),
+            (
+                "--tolerance",
+                "has no use without a penalty: least squares is solved to rounding",
+                losses.tolerance.is_some(),
+            ),
         ])?;
     }
     if is_fixed || *penalty == Penalty::None {
@@ -63,7 +68,9 @@ pub fn check(options: &FitOptions, penalty: &Penalty) -> anyhow::Result<()> {
     }
     if let Some(other) = options.criterion.as_ref().filter(|criterion| !is_known(criterion, penalty)) {
         let known = if is_path(penalty) { "kfold:10, aic and bic" } else { "kfold:10" };
-        return Err(Usage(format!("--criterion {} is not for the penalty {name}; there is {known}", other.spec())).into());
+        return Err(
+            Usage(format!("--criterion {} is not for the penalty {name}; there is {known}", other.spec())).into()
+        );
     }
     match (options.output.as_deref(), options.surface.as_deref()) {
         (Some("-"), Some("-")) => Err(Usage("--output and --table cannot both be standard output".into()).into()),
@@ -133,7 +140,10 @@ fn matrix(frame: &Frame) -> mercer::Result<Matrix> {
     let mut cells = Vec::new();
     for (name, column) in frame.iter() {
         let Column::Number(numbers) = column else {
-            return Err(mercer::Error::Column { column: name.into(), problem: "is text where numbers are needed".into() });
+            return Err(mercer::Error::Column {
+                column: name.into(),
+                problem: "is text where numbers are needed".into(),
+            });
         };
         if let Some(row) = numbers.iter().position(|x| !x.is_finite()) {
             return Err(mercer::Error::MissingCell { row: row + 1, column: name.into() });

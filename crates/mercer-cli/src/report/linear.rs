@@ -62,7 +62,12 @@ fn target(page: &mut Page, found: &Found, t: usize, summary: &Summary) {
     }
     if let Some(statistics) = found.fitted.least_squares.get(t) {
         let deviation = statistics.residual_deviation.map_or_else(|| "–".into(), short);
-        let text = format!("residual deviation {deviation}, rank {}{dof}, AIC {}, BIC {}", statistics.rank, short(statistics.aic), short(statistics.bic));
+        let text = format!(
+            "residual deviation {deviation}, rank {}{dof}, AIC {}, BIC {}",
+            statistics.rank,
+            short(statistics.aic),
+            short(statistics.bic)
+        );
         page.line("", &text);
     }
     let support = summary.support.unwrap_or(0);

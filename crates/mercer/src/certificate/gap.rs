@@ -9,6 +9,7 @@
 
 use crate::kernel::{Kernel, Points};
 use crate::linalg::Matrix;
+use crate::solver::convex::linear::values;
 use crate::solver::convex::{Problem, RidgePoint};
 use crate::space;
 
@@ -60,7 +61,7 @@ pub(crate) fn duality_gap(
         support.iter().for_each(|i| all.set(*i, 0, answer.alpha[*i]));
         space::evaluate(kernel, points, &all, points).into_vec()
     } else {
-        space::evaluate(kernel, &points.subset(&support), &coefficients, points).into_vec()
+        values(kernel, &points.subset(&support), &coefficients, points).into_vec()
     };
     let mut diagonal = vec![0.0; problem.rows()];
     kernel.diagonal(points, 0, &mut diagonal);

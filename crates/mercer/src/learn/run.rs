@@ -17,6 +17,7 @@ use crate::loss::{Loss, Shape};
 use crate::model::{Expansion, HeldOut, Meaning, Model, Probability, Summary};
 use crate::plan::{self, Method, Plan};
 use crate::solver::convex::Problem;
+use crate::solver::convex::linear::margin_loss;
 use crate::space;
 
 /// A kernel with what was chosen on it, one curve per group.
@@ -36,7 +37,8 @@ impl Learn {
             self.kernels.iter().map(|kernel| kernel_for(kernel, design)).collect::<Result<_>>()?;
         let memory = self.memory.unwrap_or_else(plan::available_memory);
         let needs_gram = self.needs_gram();
-        let plan = plan::convex(design.rows(), design.points.features(), needs_gram, self.method(&targets), memory)?;
+        let method = self.method(&targets, &kernels);
+        let plan = plan::convex(design.rows(), design.points.features(), needs_gram, method, memory)?;
         let folds = self.folds(&targets)?;
         let mut tried = Vec::new();
         let mut best: Option<Candidate> = None;
@@ -66,7 +68,15 @@ impl Learn {
         approximate || !self.losses.iter().flatten().all(is_tube)
     }
 
-    fn method(&self, targets: &Targets) -> Method {
+    fn method(&self, targets: &Targets, kernels: &[SharedKernel]) -> Method {
+        let is_linear = kernels.iter().all(|kernel| kernel.linear_scale().is_some());
+        let is_margin = self.losses.iter().flatten().all(|loss| margin_loss(&**loss).is_some());
+        let is_approximate = self.fixed().is_none() && self.criterion == Criterion::LeaveOneOut;
+        let is_tall = targets.design.points.features() < targets.design.rows();
+        let is_multinomial = targets.groups.iter().any(Group::is_multinomial);
+        if is_linear && is_margin && is_tall && !is_approximate && !is_multinomial {
+            return Method::Features;
+        }
         if targets.groups.iter().any(Group::is_multinomial) {
             Method::Multinomial
         } else if matches!(self.losses[0][0].shape(), Shape::Tube(_)) {
@@ -102,14 +112,17 @@ impl Learn {
         if let Some(gram) = &gram {
             crate::spectrum::check_size(gram.max_abs())?;
         }
-        let factor = preconditioner(&**kernel, points, &*self.losses[0][0]);
+        let needs_factor = plan.method == Method::Newton;
+        let factor = needs_factor.then(|| preconditioner(&**kernel, points, &*self.losses[0][0])).flatten();
         if let Some((exponent, lambda)) = self.fixed() {
             let curve = Curve::fixed(exponent, lambda);
             let chosen = vec![curve; targets.groups.len()];
             return Ok(Candidate { kernel: kernel.clone(), gram, factor, chosen, score: 0.0 });
         }
         let go_on = || self.go_on("choosing");
-        let rows = Rows { factor: factor.as_ref(), ..self.rows(kernel, targets, gram.as_ref(), memory, &go_on) };
+        let in_features = plan.method == Method::Features;
+        let rows =
+            Rows { factor: factor.as_ref(), ..self.rows(kernel, targets, gram.as_ref(), memory, in_features, &go_on) };
         let (mut chosen, mut score) = (Vec::new(), 0.0);
         for group in &targets.groups {
             self.stage("choosing")?;
@@ -144,6 +157,7 @@ impl Learn {
         targets: &'a Targets,
         gram: Option<&'a Matrix>,
         memory: u64,
+        in_features: bool,
         go_on: &'a (dyn Fn() -> bool + Sync),
     ) -> Rows<'a> {
         Rows {
@@ -155,6 +169,7 @@ impl Learn {
             weights: targets.weights.as_deref(),
             has_offset: self.offset,
             memory: memory / 2,
+            in_features,
             go_on,
         }
     }
@@ -169,7 +184,8 @@ impl Learn {
         tried: Vec<LearnTrial>,
     ) -> Result<Learned> {
         let go_on = || self.go_on("solving");
-        let rows = self.rows(&best.kernel, &targets, best.gram.as_ref(), memory, &go_on);
+        let in_features = plan.method == Method::Features;
+        let rows = self.rows(&best.kernel, &targets, best.gram.as_ref(), memory, in_features, &go_on);
         let rows = Rows { factor: best.factor.as_ref(), ..rows };
         let mut summaries = Vec::new();
         let mut columns: Vec<Vec<f64>> = Vec::new();

@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::kernel::Points;
 use crate::linalg::Matrix;
 use crate::loss::{Loss, Shape};
-use crate::space;
+use crate::solver::convex::linear::values;
 
 /// The relative duality gap that selection asks for.
 const TOLERANCE: f64 = 1e-4;
@@ -271,7 +271,7 @@ fn values_at(rows: &Rows<'_>, kept: &[usize], held: &[usize], points: &Points, s
         None => {
             let alpha: Vec<f64> = models.iter().flat_map(|model| model.point.alpha.iter().copied()).collect();
             let alpha = Matrix::from_columns(kept.len(), models.len(), alpha).unwrap_or_default();
-            space::evaluate(rows.kernel, points, &alpha, &rows.points.subset(held))
+            values(rows.kernel, points, &alpha, &rows.points.subset(held))
         }
     };
     for (t, model) in models.iter().enumerate() {

@@ -4,9 +4,11 @@ use super::targets::{Group, Kind};
 use crate::error::Result;
 use crate::kernel::{Kernel, Points};
 use crate::linalg::Matrix;
+use crate::linear::Features;
 use crate::loss::{Loss, Shape};
 use crate::low_rank;
 use crate::solver::convex::exponent::{self, PowerPoint};
+use crate::solver::convex::linear::{Primal, margin_loss};
 use crate::solver::convex::multinomial::{Multinomial, MultinomialPoint};
 use crate::solver::convex::newton::Newton;
 use crate::solver::convex::tube::Dual;
@@ -27,6 +29,8 @@ pub(super) struct Rows<'a> {
     pub weights: Option<&'a [f64]>,
     pub has_offset: bool,
     pub memory: u64,
+    /// Whether a linear kernel's problem is solved in its features.
+    pub in_features: bool,
     pub go_on: &'a (dyn Fn() -> bool + Sync),
 }
 
@@ -94,6 +98,11 @@ impl Rows<'_> {
         let Penalty { exponent, lambda, .. } = penalty;
         // The solvers measure their gap in units of another objective, at most twice this one.
         let tolerance = 0.4 * penalty.tolerance;
+        if let (true, Some(scale), Some(margin)) = (self.in_features, self.kernel.linear_scale(), margin_loss(loss)) {
+            let x = Features::Dense(self.points.to_matrix());
+            let solver = Primal { problem, x: &x, scale, loss: margin, go_on: self.go_on };
+            return exponent::minimise(&problem, &solver, exponent, lambda, tolerance, start);
+        }
         match (loss.shape(), self.gram) {
             (Shape::Tube(_), gram) => {
                 let (all, points);

@@ -201,8 +201,7 @@ impl LinearFit {
     pub fn fit_frame(&self, frame: &Frame, roles: &Roles) -> Result<LinearFitted> {
         self.check_settings()?;
         let nonnegative = self.kernel.as_ref().is_some_and(|kernel| kernel.needs_nonnegative());
-        let encoding =
-            Encoding { scale: self.scale, missing: self.missing, text_as: self.text_as, nonnegative };
+        let encoding = Encoding { scale: self.scale, missing: self.missing, text_as: self.text_as, nonnegative };
         let design = Design::new(frame, roles, encoding)?;
         if design.points.code_columns() > 0 && self.kernel.is_none() {
             let must = "one-hot for a linear function";
@@ -259,7 +258,11 @@ impl LinearFit {
     fn check_settings(&self) -> Result<()> {
         match (&self.penalty, &self.kernel) {
             (Penalty::NormPower, _) => {
-                return Err(Error::argument("the penalty of a linear fit", "another one; Fit and Learn have it", "norm-power"));
+                return Err(Error::argument(
+                    "the penalty of a linear fit",
+                    "another one; Fit and Learn have it",
+                    "norm-power",
+                ));
             }
             (Penalty::KernelLasso, None) => {
                 return Err(Error::argument("the kernel Lasso", "given a kernel", "none"));

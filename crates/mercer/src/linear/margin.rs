@@ -116,6 +116,18 @@ pub fn margin(
     loss: MarginLoss,
     settings: &MarginSettings<'_>,
 ) -> Result<LinearSolution> {
+    with_dual(x, y, weights, lambda, loss, settings).map(|(solution, _)| solution)
+}
+
+/// [`margin`](fn@margin) with the point of the dual problem that proves it: the negated slope of every row's loss.
+pub(crate) fn with_dual(
+    x: &Features,
+    y: &[f64],
+    weights: Option<&[f64]>,
+    lambda: f64,
+    loss: MarginLoss,
+    settings: &MarginSettings<'_>,
+) -> Result<(LinearSolution, Vec<f64>)> {
     let total = check(x, y, weights)?;
     if !(lambda > 0.0 && lambda.is_finite()) {
         return Err(Error::argument("lambda", "positive", lambda));
@@ -132,7 +144,8 @@ pub fn margin(
         None => problem.judge(&mut state, settings.offset)?,
     };
     let relative_gap = relative_gap.max(0.0);
-    Ok(LinearSolution {
+    let dual = std::mem::take(&mut state.dual);
+    let solution = LinearSolution {
         nonzero: state.w.iter().filter(|w| **w != 0.0).count(),
         coefficients: state.w,
         intercept: state.b,
@@ -141,7 +154,8 @@ pub fn margin(
         dof: None,
         converged: relative_gap <= settings.tolerance,
         iterations: state.iterations,
-    })
+    };
+    Ok((solution, dual))
 }
 
 fn solve(problem: &Problem<'_>, settings: &MarginSettings<'_>) -> Result<State> {

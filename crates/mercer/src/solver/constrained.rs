@@ -49,7 +49,10 @@ impl Constraint {
                 Constraint::NormAtMost(_) => Ok(libm::exp(low)),
                 Constraint::TrainErrorAtMost(bound) => Err(Error::argument(
                     "the bound of the training error",
-                    format!("at least {:.4}, which no function of this kernel's space is below", path.train_mse(libm::exp(low)).sqrt()),
+                    format!(
+                        "at least {:.4}, which no function of this kernel's space is below",
+                        path.train_mse(libm::exp(low)).sqrt()
+                    ),
                     bound,
                 )),
             };

@@ -4,6 +4,7 @@
 //! another exponent. No solver grades itself: the duality gap is recomputed in [`certificate`](crate::certificate).
 
 pub(crate) mod exponent;
+pub(crate) mod linear;
 pub(crate) mod multinomial;
 pub(crate) mod newton;
 pub(crate) mod tube;

@@ -85,7 +85,13 @@ impl LinearFit {
             let dof = solution.dof.unwrap_or(solution.nonzero as f64 + f64::from(self.offset));
             let (aic, bic) = aic_bic(error, total, dof);
             // As many coefficients as rows explain everything and nothing.
-            Ok(if dof >= total { f64::INFINITY } else if is_bic { bic } else { aic })
+            Ok(if dof >= total {
+                f64::INFINITY
+            } else if is_bic {
+                bic
+            } else {
+                aic
+            })
         };
         let scores: Vec<f64> = path.solutions.iter().map(score).collect::<Result<_>>()?;
         let best = (0..scores.len()).min_by(|a, b| scores[*a].total_cmp(&scores[*b])).unwrap_or(0);
@@ -122,13 +128,11 @@ impl LinearFit {
                 if !go_on() {
                     return Err(crate::Error::Interrupted);
                 }
-                let fit =
-                    tikhonov(&train, &pick(y, &kept), train_weights.as_deref(), *lambda, gamma, self.offset)?;
+                let fit = tikhonov(&train, &pick(y, &kept), train_weights.as_deref(), *lambda, gamma, self.offset)?;
                 let predicted = fit.predict(&test)?;
                 let weight = |row: usize| weights.map_or(1.0, |w| w[row]);
                 let total: f64 = held.iter().map(|row| weight(*row)).sum();
-                let sum: f64 =
-                    held.iter().zip(&predicted).map(|(row, v)| weight(*row) * (y[*row] - v).powi(2)).sum();
+                let sum: f64 = held.iter().zip(&predicted).map(|(row, v)| weight(*row) * (y[*row] - v).powi(2)).sum();
                 out.push((total, sum / total));
             }
             Ok(out)

@@ -57,7 +57,11 @@ impl LinearFit {
         let names = if is_kernel { Vec::new() } else { design.encoder.column_names() };
         let length = columns.first().map_or(0, Vec::len);
         let coefficients = Matrix::from_columns(length, columns.len(), columns.concat())?;
-        let expansion = if is_kernel { sparse_expansion(&design, &kernel, coefficients) } else { Expansion::Linear { coefficients } };
+        let expansion = if is_kernel {
+            sparse_expansion(&design, &kernel, coefficients)
+        } else {
+            Expansion::Linear { coefficients }
+        };
         let model = Model { encoder: design.encoder.clone(), kernel, expansion, summaries, meaning: Meaning::Numbers };
         Ok(LinearFitted { model, fitted, tried, least_squares: statistics, names, design })
     }
@@ -164,8 +168,7 @@ fn sparse_expansion(design: &Design, kernel: &SharedKernel, alpha: Matrix) -> Ex
         let points = crate::kernel::Points::new(&Matrix::zeros(alpha.rows(), 0));
         return Expansion::Kernel { points, alpha };
     }
-    let used: Vec<usize> =
-        (0..alpha.rows()).filter(|i| (0..alpha.cols()).any(|t| alpha.get(*i, t) != 0.0)).collect();
+    let used: Vec<usize> = (0..alpha.rows()).filter(|i| (0..alpha.cols()).any(|t| alpha.get(*i, t) != 0.0)).collect();
     let kept = Matrix::from_fn(used.len(), alpha.cols(), |p, t| alpha.get(used[p], t));
     Expansion::Kernel { points: design.points.subset(&used), alpha: kept }
 }

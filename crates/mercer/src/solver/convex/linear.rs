@@ -1,0 +1,75 @@
+//! Linear kernels with fewer features than rows: solved in the features, see [`linear::margin`](crate::linear::margin()).
+
+use super::{Problem, RidgePoint, RidgeSolver};
+use crate::error::Result;
+use crate::kernel::{Kernel, Points};
+use crate::linalg::{Matrix, multiply, multiply_transposed};
+use crate::linear::margin::with_dual;
+use crate::linear::{Features, MarginLoss, MarginSettings};
+use crate::loss::{Loss, Reads, Shape, Tube};
+
+/// The solver on the features themselves.
+pub(crate) struct Primal<'a> {
+    pub problem: Problem<'a>,
+    pub x: &'a Features,
+    /// s of the kernel s·xᵀx′.
+    pub scale: f64,
+    pub loss: MarginLoss,
+    pub go_on: &'a (dyn Fn() -> bool + Sync),
+}
+
+/// The loss as the linear solvers know it, by its shape.
+pub(crate) fn margin_loss(loss: &dyn Loss) -> Option<MarginLoss> {
+    const FREE: f64 = f64::INFINITY;
+    match (loss.reads(), loss.shape()) {
+        (Reads::Label, Shape::Smooth(_)) => Some(MarginLoss::Logistic),
+        (Reads::Label, Shape::Tube(Tube { lower: 0.0, upper: 1.0, epsilon: 0.0, curvature: 0.0 })) => {
+            Some(MarginLoss::Hinge)
+        }
+        (Reads::Label, Shape::Tube(Tube { lower: 0.0, upper: FREE, epsilon: 0.0, curvature: 0.5 })) => {
+            Some(MarginLoss::SquaredHinge)
+        }
+        (Reads::Number, Shape::Tube(Tube { lower: -1.0, upper: 1.0, epsilon, curvature: 0.0 })) => {
+            Some(MarginLoss::EpsilonInsensitive(epsilon))
+        }
+        (Reads::Number, Shape::Tube(Tube { upper: FREE, epsilon, curvature: 0.5, .. })) => {
+            Some(MarginLoss::SquaredEpsilonInsensitive(epsilon))
+        }
+        _ => None,
+    }
+}
+
+impl RidgeSolver for Primal<'_> {
+    fn at(&self, ridge: f64, tolerance: f64, _: Option<&RidgePoint>) -> Result<RidgePoint> {
+        let problem = &self.problem;
+        let settings = MarginSettings {
+            offset: problem.has_offset,
+            // α gives another w than the solver's, equal only as far as both are right.
+            tolerance: 0.1 * tolerance,
+            go_on: self.go_on,
+            ..MarginSettings::default()
+        };
+        // ‖f‖² = ‖w‖²/s.
+        let (found, slopes) = with_dual(self.x, problem.y, problem.weights, ridge / self.scale, self.loss, &settings)?;
+        let unit = 2.0 * problem.total() * ridge;
+        let alpha: Vec<f64> = slopes.iter().enumerate().map(|(i, a)| problem.weight(i) * a / unit).collect();
+        let mut w = self.x.multiply_transposed(&alpha);
+        w.iter_mut().for_each(|w| *w *= self.scale);
+        let fitted = self.x.multiply(&w);
+        let squared_norm = alpha.iter().zip(&fitted).map(|(a, f)| a * f).sum::<f64>().max(0.0);
+        let (converged, iterations) = (found.converged, found.iterations);
+        Ok(RidgePoint { ridge, alpha, offset: found.intercept, fitted, squared_norm, converged, iterations })
+    }
+}
+
+/// Σ αⱼk(x, xⱼ) for new points: for a linear kernel through its coefficients.
+pub(crate) fn values(kernel: &dyn Kernel, points: &Points, alpha: &Matrix, new: &Points) -> Matrix {
+    match kernel.linear_scale() {
+        Some(scale) => {
+            let mut w = multiply_transposed(&points.to_matrix(), alpha);
+            w.as_mut_slice().iter_mut().for_each(|w| *w *= scale);
+            multiply(&new.to_matrix(), &w)
+        }
+        None => crate::space::evaluate(kernel, points, alpha, new),
+    }
+}
