@@ -58,6 +58,14 @@ impl Lab {
         output
     }
 
+    /// A run that must end with this code.
+    pub fn fails(&self, arguments: &[&str], code: i32) -> Output {
+        let output = self.command(arguments).output().unwrap();
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "mercer {}: {error}", arguments.join(" "));
+        output
+    }
+
     pub fn json(&self, arguments: &[&str]) -> Value {
         let output = self.ok(arguments);
         let text = String::from_utf8(output.stdout).unwrap();

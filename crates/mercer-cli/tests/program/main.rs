@@ -9,6 +9,7 @@ mod conversions;
 mod formats;
 mod journals;
 mod lab;
+mod linear;
 mod losses;
 mod many_rows;
 mod paths;
