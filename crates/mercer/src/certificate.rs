@@ -106,7 +106,7 @@ impl Certificate {
         let digits = if relative > 0.0 { (-libm::log10(relative)).clamp(0.0, 14.0) } else { 14.0 };
         Certificate {
             stationary_points: usize::from(!is_zero),
-            root_residual,
+            root_residual: if root_residual.is_finite() { root_residual } else { f64::MAX },
             digits: (digits * 10.0).floor() / 10.0,
             // A bound that was lost to overflow is no bound; model files have no infinity.
             ..Certificate::of_convex(reason, Some(if relative.is_finite() { relative } else { f64::MAX }))

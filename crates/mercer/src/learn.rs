@@ -6,6 +6,7 @@
 
 mod approximate;
 mod calibrate;
+mod finish;
 mod measure;
 mod run;
 mod select;

@@ -41,7 +41,8 @@ fn polynomial_features() {
     lab.file("new.csv", "x\n10\n");
     let predicted = lab.json(&["predict", "m.mercer", "new.csv", "--json"]);
     assert!(close(predicted["predictions"]["prediction"][0].as_f64().unwrap(), -979.0, 1e-9));
-    let refused = error(&lab.fails(&["fit", "t.csv", "--target", "y", "--kernel", "gaussian", "--features", "poly:2"], 2));
+    let refused =
+        error(&lab.fails(&["fit", "t.csv", "--target", "y", "--kernel", "gaussian", "--features", "poly:2"], 2));
     assert!(refused.contains("polynomial"), "{refused}");
 }
 
@@ -49,7 +50,8 @@ fn polynomial_features() {
 fn sparse_fits_choose_and_explain() {
     let lab = Lab::with_table("friedman1", 120);
     for penalty in ["lasso", "elastic-net(ratio=0.3)", "tikhonov(gamma=first-differences)", "kernel-lasso"] {
-        let report = lab.json(&fit(&["--penalty", penalty, "--criterion", "kfold:5", "--json", "--table", "tried.csv"]));
+        let report =
+            lab.json(&fit(&["--penalty", penalty, "--criterion", "kfold:5", "--json", "--table", "tried.csv"]));
         assert_eq!(report["penalty"], penalty);
         assert!(number(&report, "duality_gap") <= 1e-8, "{penalty}");
         assert!(report["support"].as_u64().unwrap() > 0);
@@ -83,7 +85,8 @@ fn constraints_in_the_place_of_lambda() {
 #[test]
 fn a_matrix_of_the_users_own() {
     let lab = Lab::with_table("friedman1", 60);
-    let identity: Vec<String> = (0..10).map(|i| (0..10).map(|j| if i == j { "1" } else { "0" }).collect::<Vec<_>>().join(",")).collect();
+    let identity: Vec<String> =
+        (0..10).map(|i| (0..10).map(|j| if i == j { "1" } else { "0" }).collect::<Vec<_>>().join(",")).collect();
     let header = (0..10).map(|j| format!("g{j}")).collect::<Vec<_>>().join(",");
     lab.file("gamma.csv", &format!("{header}\n{}\n", identity.join("\n")));
     let given = lab.json(&fit(&["--penalty", "tikhonov", "--gamma", "gamma.csv", "--lambda", "0.3", "--json"]));

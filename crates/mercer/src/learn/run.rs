@@ -1,31 +1,28 @@
-//! The way of a fit: targets, kernels, choice, solution, certificate, model.
+//! The way of a fit: targets, kernels, choice. What comes of the choice is made in [`finish`](super::finish).
 
 use super::measure::Measure;
-use super::select::{Curve, Selection, held_out};
-use super::solve::{Penalty, Rows, Solved, preconditioner};
+use super::select::{Curve, Selection};
+use super::solve::{Rows, preconditioner};
 use super::targets::{Group, Kind, Targets};
-use super::{Learn, LearnTrial, Learned, calibrate};
-use crate::certificate::Certificate;
-use crate::certificate::gap::{Answer, Gap, duality_gap};
-use crate::criterion::{Criterion, FoldRule, Folds};
+use super::{Learn, LearnTrial, Learned};
+use crate::criterion::{Criterion, Folds};
 use crate::data::{Frame, Roles};
 use crate::error::{Error, Result};
 use crate::fit::kernel_for;
 use crate::kernel::SharedKernel;
 use crate::linalg::Matrix;
 use crate::loss::{Loss, Shape};
-use crate::model::{Expansion, HeldOut, Meaning, Model, Probability, Summary};
 use crate::plan::{self, Method, Plan};
 use crate::solver::convex::Problem;
 use crate::solver::convex::linear::margin_loss;
 use crate::space;
 
 /// A kernel with what was chosen on it, one curve per group.
-struct Candidate {
-    kernel: SharedKernel,
-    gram: Option<Matrix>,
-    factor: Option<Matrix>,
-    chosen: Vec<Curve>,
+pub(super) struct Candidate {
+    pub kernel: SharedKernel,
+    pub gram: Option<Matrix>,
+    pub factor: Option<Matrix>,
+    pub chosen: Vec<Curve>,
     score: f64,
 }
 
@@ -53,11 +50,11 @@ impl Learn {
         self.finish(targets, best, plan, memory, folds.as_ref(), tried)
     }
 
-    fn go_on(&self, stage: &'static str) -> bool {
+    pub(super) fn go_on(&self, stage: &'static str) -> bool {
         self.observer.as_ref().is_none_or(|observer| observer(stage))
     }
 
-    fn stage(&self, name: &'static str) -> Result<()> {
+    pub(super) fn stage(&self, name: &'static str) -> Result<()> {
         if self.go_on(name) { Ok(()) } else { Err(Error::Interrupted) }
     }
 
@@ -74,7 +71,7 @@ impl Learn {
         let is_approximate = self.fixed().is_none() && self.criterion == Criterion::LeaveOneOut;
         let is_tall = targets.design.points.features() < targets.design.rows();
         let is_multinomial = targets.groups.iter().any(Group::is_multinomial);
-        if is_linear && is_margin && is_tall && !is_approximate && !is_multinomial {
+        if is_linear && is_margin && is_tall && !is_approximate && !is_multinomial && is_tame(targets) {
             return Method::Features;
         }
         if targets.groups.iter().any(Group::is_multinomial) {
@@ -109,9 +106,10 @@ impl Learn {
         self.stage("kernel matrix")?;
         let points = &targets.design.points;
         let gram = plan.keeps_gram().then(|| space::gram(&**kernel, points));
-        if let Some(gram) = &gram {
-            crate::spectrum::check_size(gram.max_abs())?;
-        }
+        let mut diagonal = vec![0.0; points.rows()];
+        kernel.diagonal(points, 0, &mut diagonal);
+        let largest = Matrix::column_vector(diagonal).max_abs();
+        crate::spectrum::check_size(gram.as_ref().map_or(largest, Matrix::max_abs))?;
         let needs_factor = plan.method == Method::Newton;
         let factor = needs_factor.then(|| preconditioner(&**kernel, points, &*self.losses[0][0])).flatten();
         if let Some((exponent, lambda)) = self.fixed() {
@@ -151,7 +149,7 @@ impl Learn {
         Ok(Candidate { kernel: kernel.clone(), gram, factor, chosen, score })
     }
 
-    fn rows<'a>(
+    pub(super) fn rows<'a>(
         &self,
         kernel: &'a SharedKernel,
         targets: &'a Targets,
@@ -173,165 +171,20 @@ impl Learn {
             go_on,
         }
     }
+}
 
-    fn finish(
-        &self,
-        targets: Targets,
-        best: Candidate,
-        plan: Plan,
-        memory: u64,
-        folds: Option<&Folds>,
-        tried: Vec<LearnTrial>,
-    ) -> Result<Learned> {
-        let go_on = || self.go_on("solving");
-        let in_features = plan.method == Method::Features;
-        let rows = self.rows(&best.kernel, &targets, best.gram.as_ref(), memory, in_features, &go_on);
-        let rows = Rows { factor: best.factor.as_ref(), ..rows };
-        let mut summaries = Vec::new();
-        let mut columns: Vec<Vec<f64>> = Vec::new();
-        let (mut fitted, mut held, mut calibration) = (Vec::new(), Vec::new(), Vec::new());
-        for (group, curve) in targets.groups.iter().zip(&best.chosen) {
-            self.stage("solving")?;
-            let losses: Vec<&dyn Loss> = group.outputs.iter().map(|output| &*output.losses[curve.choice]).collect();
-            let penalty = Penalty { exponent: curve.exponent, lambda: curve.lambda(), tolerance: self.tolerance };
-            let solved = rows.solve(group, &losses, penalty, None)?;
-            self.stage("certificate")?;
-            let first = summaries.len();
-            summaries.extend(self.summaries(&rows, group, &losses, curve, &solved));
-            for (t, model) in solved.models.iter().enumerate() {
-                columns.push(model.point.alpha.clone());
-                let values: Vec<f64> = model.point.fitted.iter().map(|f| f + summaries[first + t].intercept).collect();
-                fitted.push(values);
-            }
-            held.extend(if tried.is_empty() { Vec::new() } else { curve.held_out() });
-            if self.probabilities && matches!(group.kind, Kind::Classes { .. }) {
-                calibration = self.calibration(&rows, group, &losses, curve, folds, &tried)?;
-            }
-        }
-        let meaning = self.meaning(&targets, calibration);
-        let expansion = expansion(&targets, &best, columns)?;
-        let encoder = targets.design.encoder.clone();
-        let model = Model { encoder, kernel: best.kernel, expansion, summaries, meaning };
-        Ok(Learned { model, fitted, held_out: held, tried, plan, design: targets.design })
-    }
-
-    /// Sigmoids on held-out values, for losses that state no probabilities.
-    fn calibration(
-        &self,
-        rows: &Rows<'_>,
-        group: &Group,
-        losses: &[&dyn Loss],
-        curve: &Curve,
-        folds: Option<&Folds>,
-        tried: &[LearnTrial],
-    ) -> Result<Vec<[f64; 2]>> {
-        if losses[0].probability(0.0).is_some() {
-            return Ok(Vec::new());
-        }
-        self.stage("calibrating")?;
-        let values = match (folds, tried.is_empty()) {
-            (Some(_), false) => curve.held_out(),
-            _ => {
-                let n = rows.points.rows();
-                let rule = FoldRule { folds: 5.min(n), repeats: 1, in_order: false };
-                let folds = Folds::draw(&rule, n, None, self.seed)?;
-                let lambdas = [curve.lambda()];
-                let mut found = held_out(rows, group, losses, curve.exponent, &lambdas, &folds, Measure::Loss)?;
-                let values = found.swap_remove(0).map(|mut repeats| repeats.swap_remove(0)).unwrap_or_default();
-                (0..values.cols()).map(|t| values.col(t).to_vec()).collect()
-            }
-        };
-        Ok(values.iter().zip(&group.outputs).map(|(v, o)| calibrate::calibrate(v, &o.y, rows.weights)).collect())
-    }
-
-    fn meaning(&self, targets: &Targets, calibration: Vec<[f64; 2]>) -> Meaning {
-        let Some(classes) = &targets.classes else {
-            return if self.losses[0].len() > 1 {
-                Meaning::Quantiles { per_target: self.losses[0].len(), sorted: self.non_crossing }
-            } else {
-                Meaning::Numbers
-            };
-        };
-        let probability = if targets.groups[0].is_multinomial() {
-            Probability::Softmax
-        } else if self.losses[0][0].probability(0.0).is_some() {
-            Probability::Stated
-        } else if calibration.is_empty() {
-            Probability::Unknown
-        } else {
-            Probability::Calibrated { sigmoids: calibration }
-        };
-        Meaning::Classes { target: targets.design.targets[0].clone(), classes: classes.clone(), probability }
-    }
-
-    fn summaries(
-        &self,
-        rows: &Rows<'_>,
-        group: &Group,
-        losses: &[&dyn Loss],
-        curve: &Curve,
-        solved: &Solved,
-    ) -> Vec<Summary> {
-        let (exponent, lambda) = (curve.exponent, curve.lambda());
-        let is_fixed = self.fixed().is_some();
-        let measure = self.measure.unwrap_or_else(|| Measure::default_for(group, self.losses.len()));
-        let wrong = match &group.kind {
-            Kind::Classes { codes, .. } => Some(training_error(rows, group, codes, solved)),
-            Kind::Numbers => None,
-        };
-        let mut out = Vec::new();
-        for (t, model) in solved.models.iter().enumerate() {
-            let y = &group.outputs[t].y;
-            let problem = Problem { loss: losses[t], y, weights: rows.weights, has_offset: rows.has_offset };
-            let point = &model.point;
-            let witness = model.witness.as_deref();
-            let answer = Answer { alpha: &point.alpha, offset: point.offset, ridge: point.ridge, witness };
-            let mut gap = duality_gap(&problem, rows.kernel, rows.points, &answer, exponent, lambda);
-            if let Some((primal, dual)) = solved.joint_bounds() {
-                // The loss is −ln of a probability that all models share.
-                let penalty = lambda * solved.models.iter().map(|model| model.point.squared_norm).sum::<f64>();
-                gap = Gap { primal, dual, mean_loss: (primal - penalty).max(0.0), ..gap };
-            }
-            let squared: f64 =
-                (0..y.len()).map(|i| problem.weight(i) * (y[i] - point.fitted[i] - point.offset).powi(2)).sum::<f64>()
-                    / problem.total();
-            let variance = variance(&problem);
-            let explained = (wrong.is_none() && variance > 0.0).then(|| 1.0 - squared / variance);
-            out.push(Summary {
-                target: group.outputs[t].name.clone(),
-                rows: y.len(),
-                lambda,
-                lambda_was_chosen: self.lambdas.as_ref().is_none_or(|lambdas| lambdas.len() > 1),
-                chosen_by: (!is_fixed).then(|| self.criterion.spec()),
-                exponent,
-                effective_ridge: (!model.is_zero).then_some(point.ridge),
-                stationary_ridges: if model.is_zero { Vec::new() } else { vec![point.ridge] },
-                norm: gap.norm,
-                objective: gap.primal,
-                intercept: point.offset,
-                has_offset: self.offset,
-                dof: None,
-                train_rmse: squared.sqrt(),
-                train_r2: explained,
-                loo_rmse: None,
-                loo_r2: None,
-                is_zero: model.is_zero,
-                target_range: y.iter().fold([f64::INFINITY, f64::NEG_INFINITY], |[l, h], v| [l.min(*v), h.max(*v)]),
-                certificate: Certificate::of_gap(&gap, self.tolerance, model.root_residual, model.is_zero),
-                loss: losses[t].spec(),
-                penalty: "norm-power".into(),
-                support: Some(point.alpha.iter().filter(|a| **a != 0.0).count()),
-                train_loss: Some(gap.mean_loss),
-                train_error: wrong,
-                held_out: (!is_fixed).then(|| HeldOut {
-                    measure: measure.name().into(),
-                    value: curve.score(),
-                    standard_error: curve.standard_errors[curve.best],
-                }),
-            });
-        }
-        out
-    }
+/// Whether features and targets have sizes that solvers on the features themselves can take: a kernel matrix forgives more.
+fn is_tame(targets: &Targets) -> bool {
+    let design = &targets.design;
+    let sizes = |x: &[f64]| x.iter().fold(0.0, |max: f64, v| max.max(v.abs()));
+    let features = (0..design.points.features()).map(|j| sizes(design.points.feature(j))).fold(0.0, f64::max);
+    let is_tame = |output: &super::targets::Output| {
+        let n = output.y.len() as f64;
+        let mean = output.y.iter().map(|y| y / n).sum::<f64>();
+        let spread = output.y.iter().fold(0.0, |max: f64, y| max.max((y - mean).abs()));
+        (1e-6..1e9).contains(&spread) && mean.abs() <= 1e6 * spread
+    };
+    (1e-6..1e6).contains(&features) && targets.groups.iter().flat_map(|group| &group.outputs).all(is_tame)
 }
 
 fn group_name(group: &Group) -> String {
@@ -364,46 +217,4 @@ fn mark_chosen(tried: &mut [LearnTrial], best: &Candidate, groups: &[Group]) {
             trial.chosen = Some(curve.best);
         }
     }
-}
-
-/// The share of training rows whose class is not predicted.
-fn training_error(rows: &Rows<'_>, group: &Group, codes: &[usize], solved: &Solved) -> f64 {
-    let weight = |i: usize| rows.weights.map_or(1.0, |w| w[i]);
-    let (mut wrong, mut total) = (0.0, 0.0);
-    for (i, code) in codes.iter().enumerate() {
-        let values: Vec<f64> = solved.models.iter().map(|model| model.point.fitted[i] + model.point.offset).collect();
-        total += weight(i);
-        if group.class_of(&values) != *code {
-            wrong += weight(i);
-        }
-    }
-    wrong / total
-}
-
-fn variance(problem: &Problem<'_>) -> f64 {
-    let total = problem.total();
-    let mean = (0..problem.rows()).map(|i| problem.weight(i) * problem.y[i]).sum::<f64>() / total;
-    (0..problem.rows()).map(|i| problem.weight(i) * (problem.y[i] - mean).powi(2)).sum::<f64>() / total
-}
-
-/// The function of all models; rows without a coefficient are left out.
-fn expansion(targets: &Targets, best: &Candidate, columns: Vec<Vec<f64>>) -> Result<Expansion> {
-    let design = &targets.design;
-    let (n, models) = (design.rows(), columns.len());
-    if columns.iter().flatten().any(|c| !c.is_finite()) {
-        return Err(Error::Decomposition("the coefficients are not finite; a larger λ is needed".into()));
-    }
-    if let Some(scale) = best.kernel.linear_scale() {
-        let weight = |j: usize, t: usize| {
-            scale * design.points.feature(j).iter().zip(&columns[t]).map(|(x, a)| x * a).sum::<f64>()
-        };
-        return Ok(Expansion::Linear { coefficients: Matrix::from_fn(design.points.features(), models, weight) });
-    }
-    let alpha = Matrix::from_columns(n, models, columns.concat())?;
-    if best.kernel.is_precomputed() {
-        return Ok(Expansion::Kernel { points: crate::kernel::Points::new(&Matrix::zeros(n, 0)), alpha });
-    }
-    let used: Vec<usize> = (0..n).filter(|i| (0..models).any(|t| alpha.get(*i, t) != 0.0)).collect();
-    let alpha = Matrix::from_fn(used.len(), models, |p, t| alpha.get(used[p], t));
-    Ok(Expansion::Kernel { points: design.points.subset(&used), alpha })
 }

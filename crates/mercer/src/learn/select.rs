@@ -140,9 +140,11 @@ impl Selection<'_> {
     }
 
     fn choice(&self, curve: &Curve) -> Result<usize> {
-        let best = Criterion::LeaveOneOut
-            .choice(&curve.scores)
-            .ok_or_else(|| Error::Decomposition("no λ gave a finite error on held-out rows".into()))?;
+        let best = Criterion::LeaveOneOut.choice(&curve.scores).ok_or_else(|| {
+            Error::Decomposition(
+                "no λ gave a finite error on held-out rows (scale the features if they are huge)".into(),
+            )
+        })?;
         if !self.learn.one_standard_error {
             return Ok(best);
         }

@@ -86,7 +86,7 @@ impl Problem<'_> {
         }
         // A kinked loss is least at a target or along a whole interval; the exact target is better than its neighbour.
         let found = 0.5 * (low + high);
-        let best = self.y.iter().copied().filter(|y| (y - found).abs() <= 1e-9 * (1.0 + found.abs())).next();
+        let best = self.y.iter().copied().find(|y| (y - found).abs() <= 1e-9 * (1.0 + found.abs()));
         let best = best.filter(|y| at(*y) <= at(found)).unwrap_or(found);
         (best, at(best))
     }

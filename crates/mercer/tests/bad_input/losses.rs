@@ -233,13 +233,11 @@ mod curved {
     }
 
     #[test]
-    #[ignore = "the dual solver does not stop on some of these: features of 1e6 with a linear kernel, λ = 1e-30, y + 1e12"]
     fn features_targets_and_weights_of_every_size() {
         sizes(CURVED);
     }
 
     #[test]
-    #[ignore = "the dual solver does not stop on some of these: features of 1e6 with a linear kernel, λ = 1e-30, y + 1e12"]
     fn settings_that_cannot_be_or_only_just_can() {
         settings(CURVED);
     }
@@ -254,13 +252,11 @@ mod straight {
     }
 
     #[test]
-    #[ignore = "the dual solver does not stop on some of these: features of 1e6 with a linear kernel, λ = 1e-30, y + 1e12"]
     fn features_targets_and_weights_of_every_size() {
         sizes(STRAIGHT);
     }
 
     #[test]
-    #[ignore = "the dual solver does not stop on some of these: features of 1e6 with a linear kernel, λ = 1e-30, y + 1e12"]
     fn settings_that_cannot_be_or_only_just_can() {
         settings(STRAIGHT);
     }

@@ -36,6 +36,9 @@ pub(crate) fn check(exponent: f64, loss: &str) -> Result<()> {
 /// More than any problem needs: the bracket shrinks at least by half every other step.
 const MOST_STEPS: usize = 60;
 
+/// Ridge problems that may be left unsolved before the search ends without a certificate.
+const MOST_FAILURES: usize = 4;
+
 pub(crate) fn minimise(
     problem: &Problem<'_>,
     solver: &dyn RidgeSolver,
@@ -65,9 +68,15 @@ pub(crate) fn minimise(
     let mut t = start.map_or(constant, |point| libm::log(point.ridge)).clamp(-600.0, 600.0);
     let (mut low, mut high) = (f64::NEG_INFINITY, f64::INFINITY);
     let mut last: Option<(f64, f64)> = None;
-    let mut point = solver.at(libm::exp(t), tolerance.max(1e-3).min(1e-2), start)?;
+    let mut point = solver.at(libm::exp(t), tolerance.clamp(1e-3, 1e-2), start)?;
     let mut tight = false;
+    let mut failures = 0;
     for _ in 0..MOST_STEPS {
+        // A ridge problem at the limits of arithmetic does not get better by being asked again.
+        failures += usize::from(!point.converged);
+        if failures > MOST_FAILURES {
+            break;
+        }
         if point.squared_norm == 0.0 {
             // f = 0 minimises the loss itself, so it does at every ridge.
             return zero(point);
@@ -77,9 +86,9 @@ pub(crate) fn minimise(
             return Ok(PowerPoint { point, root_residual: h.abs(), is_zero: false, witness: None });
         }
         if h > 0.0 {
-            high = high.min(t)
+            high = high.min(t);
         } else {
-            low = low.max(t)
+            low = low.max(t);
         }
         if flat > 0.0 {
             // Values are inexact by their solver's tolerance; leave room for it.
