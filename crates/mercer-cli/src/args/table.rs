@@ -98,12 +98,7 @@ impl ColumnOptions {
         let names = |given: &[String]| column_names(frame, given);
         Ok(Roles {
             targets: names(&self.target),
-            features: self
-                .features
-                .as_deref()
-                .map(|given| without_degree(given))
-                .filter(|g| !g.is_empty())
-                .map(|g| names(&g)),
+            features: self.features.as_deref().map(without_degree).filter(|g| !g.is_empty()).map(|g| names(&g)),
             drop: names(&self.drop),
             weight: self.weight.clone(),
             group: self.group.clone(),
