@@ -36,7 +36,7 @@ fn options_that_are_none() {
     for value in ["ab", "1", "\"", ""] {
         refused(&[&format!("--separator={value}")], &["--separator"]);
     }
-    refused(&["--scale", "log"], &["--scale", "standard, unit, none"]);
+    refused(&["--scale", "logs"], &["--scale", "standard, unit, none, log"]);
     refused(&["--missing", "ignore"], &["--missing", "error, drop, mean"]);
     refused(&["--text", "hash"], &["--text", "one-hot, equality"]);
     refused(&["--decimal", "dot"], &["--decimal", "point, comma"]);

@@ -81,6 +81,7 @@ fn completions_and_manual() {
         "demo",
         "kernels",
         "losses",
+        "penalties",
         "criteria",
         "completions",
         "man",
