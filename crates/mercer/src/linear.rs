@@ -10,7 +10,7 @@
 //! |---|---|---|
 //! | [`least_squares`] | r² | none; of all minimisers the one of least ‖w‖ |
 //! | [`tikhonov`] | r² | λ‖Γw‖², Γ the identity (ridge), differences, or any matrix |
-//! | [`lasso`], [`lasso_path`] | r² | λ(ratio‖w‖₁ + (1 − ratio)‖w‖²) |
+//! | [`lasso()`], [`lasso_path`] | r² | λ(ratio‖w‖₁ + (1 − ratio)‖w‖²) |
 //! | [`kernel_lasso_path`] | r² of y − Kα | λ‖α‖₁ |
 //! | [`margin`](fn@margin) | logistic, hinge, ε-insensitive, and squares of the last two | λ‖w‖² |
 //!
