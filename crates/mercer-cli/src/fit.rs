@@ -93,25 +93,47 @@ pub fn run(options: &FitOptions, common: &Common) -> anyhow::Result<Done> {
         say!("warning: {failure}");
     }
 
-    let bytes = options.output.as_ref().map(|_| format::to_bytes(&found.fitted.model)).transpose()?;
+    conclude(
+        options,
+        common,
+        &found.fitted.model,
+        &Results {
+            tried: &|| surface::frame(&found),
+            json: &|| json::fit(&found),
+            page: &|saved| report::fit::page(&found, options, common, saved),
+        },
+    )
+}
+
+/// The place and size of a model that was saved.
+pub type Saved<'a> = Option<(&'a str, usize)>;
+
+/// What is made of a fit, each only if it is asked for.
+pub struct Results<'a> {
+    /// Every point that was tried, as a table.
+    pub tried: &'a dyn Fn() -> mercer::Result<Frame>,
+    pub json: &'a dyn Fn() -> String,
+    /// The report.
+    pub page: &'a dyn Fn(Saved<'_>) -> String,
+}
+
+/// Saves, writes and prints what was asked for, and says whether the certificates hold.
+pub fn conclude(options: &FitOptions, common: &Common, model: &Model, results: &Results<'_>) -> anyhow::Result<Done> {
+    let bytes = options.output.as_ref().map(|_| format::to_bytes(model)).transpose()?;
     if let (Some(path), Some(bytes)) = (&options.output, &bytes) {
         files::save(path, bytes)?;
     }
     if let Some(path) = &options.surface {
-        mercer_io::write_frame(path, &surface::frame(&found)?)?;
+        mercer_io::write_frame(path, &(results.tried)()?)?;
     }
-    let text = if options.json {
-        json::fit(&found)
-    } else {
-        let saved = options.output.as_deref().zip(bytes.as_ref().map(Vec::len));
-        report::fit::page(&found, options, common, saved)
-    };
+    let saved = options.output.as_deref().zip(bytes.as_ref().map(Vec::len));
+    let text = if options.json { (results.json)() } else { (results.page)(saved) };
     print(&text, options, common)?;
-    Ok(certified(&found.fitted.model, common))
+    Ok(certified(model, common))
 }
 
 /// A model or a table on standard output leaves no room for a report there.
-pub fn print(text: &str, options: &FitOptions, common: &Common) -> anyhow::Result<()> {
+fn print(text: &str, options: &FitOptions, common: &Common) -> anyhow::Result<()> {
     let to_stderr = [&options.output, &options.surface].into_iter().flatten().any(|path| path == "-");
     if !common.quiet || options.json {
         if to_stderr { say!("{}", text.trim_end()) } else { write!(std::io::stdout(), "{text}")? }
@@ -205,7 +227,7 @@ fn check_places(options: &FitOptions) -> anyhow::Result<()> {
 }
 
 /// Says why, if a certificate does not hold.
-pub fn certified(model: &Model, common: &Common) -> Done {
+fn certified(model: &Model, common: &Common) -> Done {
     let mut done = Done::Certified;
     for summary in model.summaries() {
         if let Some(reason) = &summary.certificate.reason {

@@ -8,14 +8,14 @@ use std::time::Instant;
 
 use mercer::criterion::FoldRule;
 use mercer::data::{Classes, Frame, Roles};
-use mercer::{Error, Learned, assess as folds, format};
+use mercer::{Error, Learned, assess as folds};
 
 use self::assess::Assessment;
 use crate::args::{Common, FitOptions};
-use crate::fit::{certified, print};
+use crate::fit::{Results, conclude};
 use crate::outcome::{Advised, Done};
 use crate::progress::Progress;
-use crate::{files, json, report, surface};
+use crate::{json, report, surface};
 pub use settings::{check, is_asked_for, is_meant, refuse, refuse_without_loss, with};
 
 /// What a run found.
@@ -47,22 +47,16 @@ pub fn run(
 ) -> anyhow::Result<Done> {
     let mut found = carry_out(options, common, frame, roles).map_err(|error| advised(error.into(), options, roles))?;
     found.seconds = started.elapsed().as_secs_f64();
-    let model = &found.learned.model;
-    let bytes = options.output.as_ref().map(|_| format::to_bytes(model)).transpose()?;
-    if let (Some(path), Some(bytes)) = (&options.output, &bytes) {
-        files::save(path, bytes)?;
-    }
-    if let Some(path) = &options.surface {
-        mercer_io::write_frame(path, &surface::learned(&found.learned)?)?;
-    }
-    let text = if options.json {
-        json::learn::fit(&found)
-    } else {
-        let saved = options.output.as_deref().zip(bytes.as_ref().map(Vec::len));
-        report::learn::page(&found, options, common, saved)
-    };
-    print(&text, options, common)?;
-    Ok(certified(model, common))
+    conclude(
+        options,
+        common,
+        &found.learned.model,
+        &Results {
+            tried: &|| surface::learned(&found.learned),
+            json: &|| json::learn::fit(&found),
+            page: &|saved| report::learn::page(&found, options, common, saved),
+        },
+    )
 }
 
 /// The fit on all rows, and if asked for once more without each fold.

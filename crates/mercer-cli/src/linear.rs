@@ -6,14 +6,14 @@ use std::time::Instant;
 
 use mercer::criterion::FoldRule;
 use mercer::data::{Frame, Roles};
-use mercer::{LinearFitted, assess as folds, format};
+use mercer::{LinearFitted, assess as folds};
 
 use crate::args::{Common, FitOptions};
-use crate::fit::{certified, print};
+use crate::fit::{Results, conclude};
 use crate::learn::assess::{self, Assessment};
 use crate::outcome::Done;
 use crate::progress::Progress;
-use crate::{files, json, learn, report, surface};
+use crate::{json, learn, report, surface};
 pub use settings::{check, with};
 
 /// What a run found.
@@ -35,22 +35,16 @@ pub fn run(
     let mut found =
         carry_out(&fit, options, common, frame, roles).map_err(|error| learn::advised(error.into(), options, roles))?;
     found.seconds = started.elapsed().as_secs_f64();
-    let model = &found.fitted.model;
-    let bytes = options.output.as_ref().map(|_| format::to_bytes(model)).transpose()?;
-    if let (Some(path), Some(bytes)) = (&options.output, &bytes) {
-        files::save(path, bytes)?;
-    }
-    if let Some(path) = &options.surface {
-        mercer_io::write_frame(path, &surface::linear(&found.fitted)?)?;
-    }
-    let text = if options.json {
-        json::linear::fit(&found)
-    } else {
-        let saved = options.output.as_deref().zip(bytes.as_ref().map(Vec::len));
-        report::linear::page(&found, options, saved)
-    };
-    print(&text, options, common)?;
-    Ok(certified(model, common))
+    conclude(
+        options,
+        common,
+        &found.fitted.model,
+        &Results {
+            tried: &|| surface::linear(&found.fitted),
+            json: &|| json::linear::fit(&found),
+            page: &|saved| report::linear::page(&found, options, saved),
+        },
+    )
 }
 
 /// The fit on all rows, and if asked for once more without each fold.

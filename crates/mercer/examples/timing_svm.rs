@@ -1,4 +1,4 @@
-//! Times the dual solver for `peers/svm.py`: reads a matrix of numbers (CSV without header, the last column is y) from a
+//! Times fits and selections with support vectors, certificate included, for `peers/svm.py`: reads a matrix of numbers (CSV without header, the last column is y) from a
 //! file and prints one JSON object.
 //!
 //! `timing_svm svr|svc FILE REPEATS GAMMA C EPSILON TOLERANCE MEMORY [ALPHA-FILE]`: Gaussian kernel exp(−γr²), with offset;
@@ -7,10 +7,9 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use mercer::kernel::{Points, SharedKernel};
+use mercer::kernel::SharedKernel;
+use mercer::learn::Measure;
 use mercer::prelude::*;
-use mercer::solver::dual::grid::{Grid, OwnedProblem, cross_validate};
-use mercer::solver::dual::{BoxProblem, BoxSettings, KernelPoints, solve};
 
 fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -27,53 +26,44 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
     let features = rows[0].len() - 1;
     let x = Matrix::from_fn(rows.len(), features, |i, j| rows[i][j]);
     let y: Vec<f64> = rows.iter().map(|row| row[features]).collect();
-    let n = y.len();
-    let kernel = Gaussian::lengthscale((0.5 / gamma.parse::<f64>()?).sqrt());
-    let c: f64 = bound.parse()?;
     let is_svc = what == "svc";
-    let lower: Vec<f64> = y.iter().map(|y| if is_svc && *y > 0.0 { 0.0 } else { -c }).collect();
-    let upper: Vec<f64> = y.iter().map(|y| if is_svc && *y < 0.0 { 0.0 } else { c }).collect();
-    let epsilon = vec![if is_svc { 0.0 } else { epsilon.parse()? }; n];
-    let problem = BoxProblem {
-        target: &y,
-        lower: &lower,
-        upper: &upper,
-        epsilon: &epsilon,
-        curvature: &vec![0.0; n],
-        has_offset: true,
-    };
-    let settings = BoxSettings { tolerance: tolerance.parse()?, memory: memory.parse()?, ..BoxSettings::default() };
     if let [grid, gammas, bounds] = rest
         && grid == "grid"
     {
-        let y = y.clone();
-        return time_grid(&x, &y, is_svc, epsilon[0], gammas, bounds, tolerance.parse()?);
+        return time_grid(&x, &y, is_svc, epsilon.parse()?, gammas, bounds);
     }
+    let c: f64 = bound.parse()?;
+    let loss = if is_svc { "hinge".to_owned() } else { format!("epsilon-insensitive(epsilon={epsilon})") };
+    let n = y.len() as f64;
+    let learn = Learn::new(mercer::loss::parse(&loss)?, Gaussian::lengthscale((0.5 / gamma.parse::<f64>()?).sqrt()))
+        .lambda(0.5 / (n * c))
+        .tolerance(tolerance.parse()?)
+        .memory(memory.parse()?);
     let mut seconds = Vec::new();
     let mut last = None;
     for _ in 0..repeats.parse()? {
         let started = Instant::now();
-        let points = Points::new(&x);
-        last = Some(solve(&KernelPoints::new(&kernel, &points), &problem, &settings)?);
+        last = Some(learn.fit(&x, &y)?);
         seconds.push(started.elapsed().as_secs_f64());
     }
     let found = last.ok_or("at least one repeat is needed")?;
+    let summary = found.summary();
     if let [path] = rest {
-        let lines: Vec<String> = found.alpha.iter().chain([&found.offset]).map(|a| format!("{a:e}")).collect();
+        let all = found.coefficients[0].iter().chain([&summary.intercept]);
+        let lines: Vec<String> = all.map(|a| format!("{a:e}")).collect();
         std::fs::write(path, lines.join("\n"))?;
     }
     println!(
         "{}",
-        serde_json::json!({ "seconds": seconds, "objective": found.primal, "gap": found.relative_gap,
-            "converged": found.converged, "iterations": found.iterations, "offset": found.offset,
-            "support": found.alpha.iter().filter(|a| **a != 0.0).count(),
-            "free": (0..n).filter(|i| { let a = found.alpha[*i]; a != 0.0 && a > lower[*i] && a < upper[*i] }).count(),
-            "peak_bytes": peak() })
+        serde_json::json!({ "seconds": seconds, "objective": n * c * summary.objective,
+            "gap": summary.certificate.duality_gap, "holds": summary.certificate.holds,
+            "support": summary.support, "peak_bytes": peak() })
     );
     Ok(())
 }
 
-/// Five folds (row modulo 5) of every γ and C, both lists by commas; prints the held-out scores (accuracy or R²).
+/// Five folds of every γ and C, both lists by commas, as the program chooses: λ from large to small, given up where smaller
+/// ones only lose. Prints the best held-out score (share of wrong classes or mean squared error) and how many points were fitted.
 fn time_grid(
     x: &Matrix,
     y: &[f64],
@@ -81,46 +71,29 @@ fn time_grid(
     epsilon: f64,
     gammas: &str,
     bounds: &str,
-    tolerance: f64,
 ) -> std::result::Result<(), Box<dyn std::error::Error>> {
     let list = |text: &str| text.split(',').map(str::parse).collect::<std::result::Result<Vec<f64>, _>>();
     let (gammas, bounds) = (list(gammas)?, list(bounds)?);
-    let n = y.len();
-    let started = Instant::now();
-    let points = Points::new(x);
+    let training = 0.8 * y.len() as f64;
+    let lambdas: Vec<f64> = bounds.iter().rev().map(|c| 0.5 / (training * c)).collect();
     let kernels: Vec<SharedKernel> =
         gammas.iter().map(|gamma| Arc::new(Gaussian::lengthscale((0.5 / gamma).sqrt())) as SharedKernel).collect();
-    let fold_of: Vec<usize> = (0..n).map(|i| i % 5).collect();
-    let make = |rows: &[usize], lambda: usize| {
-        let c = bounds[lambda];
-        let target: Vec<f64> = rows.iter().map(|i| y[*i]).collect();
-        OwnedProblem {
-            lower: target.iter().map(|y| if is_svc && *y > 0.0 { 0.0 } else { -c }).collect(),
-            upper: target.iter().map(|y| if is_svc && *y < 0.0 { 0.0 } else { c }).collect(),
-            epsilon: vec![if is_svc { 0.0 } else { epsilon }; rows.len()],
-            curvature: vec![0.0; rows.len()],
-            has_offset: true,
-            target,
-        }
+    let (loss, measure) = if is_svc {
+        ("hinge".to_owned(), Measure::Error)
+    } else {
+        (format!("epsilon-insensitive(epsilon={epsilon})"), Measure::Squared)
     };
-    let loss = |i: usize, value: f64| if is_svc { f64::from(value * y[i] <= 0.0) } else { (y[i] - value).powi(2) };
-    let found = cross_validate(&Grid {
-        points: &points,
-        kernels: &kernels,
-        fold_of: &fold_of,
-        lambdas: bounds.len(),
-        problem: &make,
-        loss: &loss,
-        tolerance,
-        go_on: &|| true,
-    })?;
+    let learn = Learn::with_shared(mercer::loss::parse(&loss)?, kernels[0].clone())
+        .kernels(kernels)
+        .lambdas(&lambdas)
+        .on_grid()
+        .measure(measure);
+    let started = Instant::now();
+    let learned = learn.fit(x, y)?;
     let seconds = started.elapsed().as_secs_f64();
-    let losses: Vec<Vec<f64>> = found.iter().map(|row| row.iter().map(|held| held.mean_loss).collect()).collect();
-    let worst = found.iter().flatten().map(|held| held.worst_gap).fold(0.0, f64::max);
-    println!(
-        "{}",
-        serde_json::json!({ "seconds": seconds, "losses": losses, "worst_gap": worst, "peak_bytes": peak() })
-    );
+    let best = learned.summary().held_out.as_ref().map(|held_out| held_out.value);
+    let fitted: usize = learned.tried.iter().map(|trial| trial.lambdas.len()).sum();
+    println!("{}", serde_json::json!({ "seconds": seconds, "best": best, "points": fitted, "peak_bytes": peak() }));
     Ok(())
 }
 

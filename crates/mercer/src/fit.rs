@@ -15,6 +15,7 @@ use crate::linalg::Matrix;
 use crate::metric::Rule;
 use crate::model::{Model, Summary};
 use crate::plan::{self, Plan, Shape};
+use crate::range::check_rising;
 use crate::select::{Surface, suits_band};
 use crate::solver::Solution;
 use crate::solver::constrained::Constraint;
@@ -302,11 +303,8 @@ impl Fit {
         if let Some(lambda) = lambdas.iter().find(|lambda| !(1e-290..=1e290).contains(*lambda)) {
             return Err(Error::argument("lambda", "above 0 (from 1e-290 to 1e290)", lambda));
         }
-        for (what, values) in [("exponents", &self.exponents[..]), ("lambdas", lambdas)] {
-            if let Some(pair) = values.windows(2).find(|pair| pair[0] >= pair[1]) {
-                return Err(Error::argument(what, "in rising order", format!("{} before {}", pair[0], pair[1])));
-            }
-        }
+        check_rising("exponents", &self.exponents)?;
+        check_rising("lambdas", lambdas)?;
         if self.metric.is_some() && self.kernels.len() > 1 {
             return Err(Error::argument("the kernel whose metric is learned", "a single one", self.kernels.len()));
         }

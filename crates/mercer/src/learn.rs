@@ -24,6 +24,7 @@ use crate::linalg::Matrix;
 use crate::loss::{Reads, SharedLoss};
 use crate::model::{Model, Summary};
 use crate::plan::Plan;
+use crate::range::check_rising;
 
 pub use measure::Measure;
 pub(crate) use measure::log_sum_exp;
@@ -102,6 +103,8 @@ pub enum ClassWeights {
 pub struct Learned {
     /// Predicts; can be saved.
     pub model: Model,
+    /// αᵢ of every training row, one vector per model.
+    pub coefficients: Vec<Vec<f64>>,
     /// f(xᵢ) + b on the training rows, one vector per model.
     pub fitted: Vec<Vec<f64>>,
     /// The values of every row by a model that was fitted without it (approximately, with the criterion `loo`), one vector
@@ -350,11 +353,8 @@ impl Learn {
         if let Some(lambda) = lambdas.iter().find(|lambda| !(1e-100..=1e100).contains(*lambda)) {
             return Err(Error::argument("lambda", "above 0 (from 1e-100 to 1e100)", lambda));
         }
-        for (what, values) in [("exponents", &self.exponents[..]), ("lambdas", lambdas)] {
-            if let Some(pair) = values.windows(2).find(|pair| pair[0] >= pair[1]) {
-                return Err(Error::argument(what, "in rising order", format!("{} before {}", pair[0], pair[1])));
-            }
-        }
+        check_rising("exponents", &self.exponents)?;
+        check_rising("lambdas", lambdas)?;
         if !(1e-10..=0.1).contains(&self.tolerance) {
             return Err(Error::argument("tolerance", "from 1e-10 to 0.1, a relative duality gap", self.tolerance));
         }

@@ -125,12 +125,12 @@ pub(crate) fn convex(rows: usize, features: usize, needs_gram: bool, method: Met
         };
     }
     // Beside the matrix: those of the folds, where a solver needs them as matrices of their own.
-    let copies: u64 = if method == Method::Dual { 1 } else { 6 };
+    let copies: u64 = if matches!(method, Method::Dual | Method::DualOnDemand) { 1 } else { 6 };
     let bytes = square.saturating_mul(copies).saturating_add(thin);
-    if bytes <= limit {
+    if bytes <= limit && method != Method::DualOnDemand {
         return Ok(Plan { method, bytes });
     }
-    if method == Method::Dual && !needs_gram {
+    if matches!(method, Method::Dual | Method::DualOnDemand) && !needs_gram {
         // A cache of rows takes what there is, but a thousand rows are enough to work with.
         let least = thin.saturating_add(n.saturating_mul(8 * 1024));
         if least <= limit {
@@ -138,7 +138,7 @@ pub(crate) fn convex(rows: usize, features: usize, needs_gram: bool, method: Met
         }
     }
     let hint = match method {
-        Method::Dual => "; the criterion kfold works without the whole matrix".to_owned(),
+        Method::Dual | Method::DualOnDemand => "; the criterion kfold works without the whole matrix".to_owned(),
         _ => {
             let fits = ((limit as f64 / (8.0 * copies as f64)).sqrt() as usize).min(rows);
             format!("; {fits} rows would fit")

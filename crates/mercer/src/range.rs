@@ -113,6 +113,14 @@ fn expanded(axis: &str, spec: &str) -> Result<Vec<String>> {
     Ok(all)
 }
 
+/// Refuses lists that do not rise.
+pub(crate) fn check_rising(what: &str, values: &[f64]) -> Result<()> {
+    match values.windows(2).find(|pair| pair[0] >= pair[1]) {
+        Some(pair) => Err(Error::argument(what, "in rising order", format!("{} before {}", pair[0], pair[1]))),
+        None => Ok(()),
+    }
+}
+
 /// Where the first `low..high:points` stands.
 fn find(spec: &str) -> Option<(usize, usize)> {
     let dots = spec.find("..")?;

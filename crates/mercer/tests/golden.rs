@@ -4,24 +4,14 @@
 //! as closely as the condition number of K + nμI allows. The digits that a certificate claims must be there
 //! in every case.
 
+mod reference;
+
 use mercer::criterion::{Folds, k_fold};
 use mercer::kernel::{self, Points};
 use mercer::prelude::*;
 use serde_json::Value;
 
-fn load(name: &str) -> Value {
-    let path = format!("{}/tests/golden/power-{name}.json", env!("CARGO_MANIFEST_DIR"));
-    serde_json::from_str(&std::fs::read_to_string(path).expect("golden file")).expect("JSON")
-}
-
-fn numbers(value: &Value) -> Vec<f64> {
-    value.as_array().expect("a list").iter().map(|x| x.as_f64().expect("a number")).collect()
-}
-
-fn matrix(value: &Value) -> Matrix {
-    let rows: Vec<Vec<f64>> = value.as_array().expect("rows").iter().map(numbers).collect();
-    Matrix::from_rows(&rows).expect("a matrix")
-}
+use reference::{load, matrix, numbers};
 
 fn spec(kernel: &Value) -> String {
     let kind = kernel["kind"].as_str().expect("kind");
@@ -62,7 +52,7 @@ impl Case<'_> {
 }
 
 fn for_each_case(name: &str, mut check: impl FnMut(&Case<'_>)) -> usize {
-    let file = load(name);
+    let file = load(&format!("power-{name}"));
     let x = matrix(&file["X"]);
     let y = numbers(&file["y"]);
     let weights = file.get("weight").map(numbers);

@@ -1,25 +1,14 @@
 //! The front door of the linear family: references made without this library, the model file, and refusals.
 
+mod reference;
+
 use mercer::criterion::Criterion;
 use mercer::kernel;
 use mercer::linear::Gamma;
 use mercer::penalty::Penalty;
 use mercer::prelude::*;
-use serde_json::Value;
 
-fn load(name: &str) -> Value {
-    let path = format!("{}/tests/golden/{name}.json", env!("CARGO_MANIFEST_DIR"));
-    serde_json::from_str(&std::fs::read_to_string(path).expect("golden file")).expect("JSON")
-}
-
-fn numbers(value: &Value) -> Vec<f64> {
-    value.as_array().expect("a list").iter().map(|x| x.as_f64().expect("a number")).collect()
-}
-
-fn matrix(value: &Value) -> Matrix {
-    let rows: Vec<Vec<f64>> = value.as_array().expect("rows").iter().map(numbers).collect();
-    Matrix::from_rows(&rows).expect("a matrix")
-}
+use reference::{load, matrix, numbers};
 
 fn penalty(method: &str) -> Penalty {
     match method {

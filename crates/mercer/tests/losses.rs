@@ -1,24 +1,14 @@
 //! Every loss against references made by an interior-point solver without this library (tests/golden/losses-*.json), and
 //! laws that hold whatever the loss.
 
+mod reference;
+
 use mercer::learn::{ClassWeights, ManyClasses};
 use mercer::prelude::*;
 use mercer::{kernel, loss};
 use serde_json::Value;
 
-fn load(name: &str) -> Value {
-    let path = format!("{}/tests/golden/losses-{name}.json", env!("CARGO_MANIFEST_DIR"));
-    serde_json::from_str(&std::fs::read_to_string(path).expect("golden file")).expect("JSON")
-}
-
-fn numbers(value: &Value) -> Vec<f64> {
-    value.as_array().expect("a list").iter().map(|x| x.as_f64().expect("a number")).collect()
-}
-
-fn matrix(value: &Value) -> Matrix {
-    let rows: Vec<Vec<f64>> = value.as_array().expect("rows").iter().map(numbers).collect();
-    Matrix::from_rows(&rows).expect("a matrix")
-}
+use reference::{load, matrix, numbers};
 
 fn spec(case: &Value) -> String {
     let number = |name: &str| case.get(name).and_then(Value::as_f64);
@@ -32,7 +22,7 @@ fn spec(case: &Value) -> String {
 
 /// Objectives within 1e-7 of the reference, never below by more, predictions to 1e-4.
 fn check_file(name: &str) -> usize {
-    let file = load(name);
+    let file = load(&format!("losses-{name}"));
     let x = matrix(&file["X"]);
     let y = numbers(&file["y"]);
     let x_test = matrix(&file["X_test"]);

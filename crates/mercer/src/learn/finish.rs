@@ -7,14 +7,14 @@ use super::solve::{Penalty, Rows, Solved};
 use super::targets::{Group, Kind, Targets};
 use super::{Learn, LearnTrial, Learned, calibrate};
 use crate::certificate::Certificate;
-use crate::certificate::gap::{Answer, Gap, duality_gap};
+use crate::certificate::gap::{Answer, Gap, duality_gap, multinomial_gap};
 use crate::criterion::{FoldRule, Folds};
 use crate::error::{Error, Result};
 use crate::linalg::Matrix;
 use crate::loss::{Loss, Shape};
 use crate::model::{Expansion, HeldOut, Meaning, Model, Probability, Summary};
 use crate::plan::{Method, Plan};
-use crate::solver::convex::Problem;
+use crate::solver::convex::{Problem, RidgePoint};
 
 impl Learn {
     pub(super) fn finish(
@@ -59,10 +59,10 @@ impl Learn {
             }
         }
         let meaning = self.meaning(&targets, calibration);
-        let expansion = expansion(&targets, &best, columns)?;
+        let expansion = expansion(&targets, &best, &columns)?;
         let encoder = targets.design.encoder.clone();
         let model = Model { encoder, kernel: best.kernel, expansion, summaries, meaning };
-        Ok(Learned { model, fitted, held_out: held, tried, plan, design: targets.design })
+        Ok(Learned { model, coefficients: columns, fitted, held_out: held, tried, plan, design: targets.design })
     }
 
     /// The solution with coefficients that are next to nothing set to nothing, where its gap allows it: interior points end
@@ -162,6 +162,7 @@ impl Learn {
             Kind::Classes { codes, .. } => Some(training_error(rows, group, codes, solved)),
             Kind::Numbers => None,
         };
+        let joint = joint_gap(rows, group, solved, lambda);
         let mut out = Vec::new();
         for (t, model) in solved.models.iter().enumerate() {
             let y = &group.outputs[t].y;
@@ -169,12 +170,11 @@ impl Learn {
             let point = &model.point;
             let witness = model.witness.as_deref();
             let answer = Answer { alpha: &point.alpha, offset: point.offset, ridge: point.ridge, witness };
-            let mut gap = duality_gap(&problem, rows.kernel, rows.points, &answer, exponent, lambda);
-            if let Some((primal, dual)) = solved.joint_bounds() {
-                // The loss is −ln of a probability that all models share.
-                let penalty = lambda * solved.models.iter().map(|model| model.point.squared_norm).sum::<f64>();
-                gap = Gap { primal, dual, mean_loss: (primal - penalty).max(0.0), ..gap };
-            }
+            let gap = match joint {
+                // One problem gave all models; each has a norm of its own.
+                Some(joint) => Gap { norm: point.squared_norm.sqrt(), ..joint },
+                None => duality_gap(&problem, rows.kernel, rows.points, &answer, exponent, lambda),
+            };
             let squared: f64 =
                 (0..y.len()).map(|i| problem.weight(i) * (y[i] - point.fitted[i] - point.offset).powi(2)).sum::<f64>()
                     / problem.total();
@@ -217,6 +217,16 @@ impl Learn {
     }
 }
 
+/// The gap of a multinomial problem.
+fn joint_gap(rows: &Rows<'_>, group: &Group, solved: &Solved, lambda: f64) -> Option<Gap> {
+    let Kind::Classes { codes, is_multinomial: true } = &group.kind else { return None };
+    let points: Vec<&RidgePoint> = solved.models.iter().map(|model| &model.point).collect();
+    let alpha = Matrix::from_fn(codes.len(), points.len(), |i, c| points[c].alpha[i]);
+    let offsets: Vec<f64> = points.iter().map(|point| point.offset).collect();
+    let answer = (&alpha, &offsets[..], rows.has_offset);
+    Some(multinomial_gap(codes, rows.weights, rows.kernel, rows.points, answer, lambda))
+}
+
 fn is_finite(summary: &Summary) -> bool {
     let facts = [summary.objective, summary.norm, summary.train_rmse, summary.intercept];
     facts.iter().all(|x| x.is_finite()) && summary.train_loss.is_none_or(f64::is_finite)
@@ -243,7 +253,7 @@ fn variance(problem: &Problem<'_>) -> f64 {
 }
 
 /// The function of all models; rows without a coefficient are left out.
-fn expansion(targets: &Targets, best: &Candidate, columns: Vec<Vec<f64>>) -> Result<Expansion> {
+fn expansion(targets: &Targets, best: &Candidate, columns: &[Vec<f64>]) -> Result<Expansion> {
     let design = &targets.design;
     let (n, models) = (design.rows(), columns.len());
     if columns.iter().flatten().any(|c| !c.is_finite()) {

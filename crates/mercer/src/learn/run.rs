@@ -26,6 +26,9 @@ pub(super) struct Candidate {
     score: f64,
 }
 
+/// Rows from which a single problem does without the whole kernel matrix.
+const ON_DEMAND_FROM: usize = 6000;
+
 impl Learn {
     pub(super) fn run(&self, frame: &Frame, roles: &Roles) -> Result<Learned> {
         let targets = self.targets(frame, roles)?;
@@ -74,9 +77,18 @@ impl Learn {
         if is_linear && is_margin && is_tall && !is_approximate && !is_multinomial && is_tame(targets) {
             return Method::Features;
         }
-        if targets.groups.iter().any(Group::is_multinomial) {
+        let is_tube = matches!(self.losses[0][0].shape(), Shape::Tube(_));
+        let models: usize = targets.groups.iter().map(|group| group.outputs.len()).sum();
+        if is_multinomial {
             Method::Multinomial
-        } else if matches!(self.losses[0][0].shape(), Shape::Tube(_)) {
+        } else if is_tube
+            && self.fixed().is_some_and(|(exponent, _)| exponent == 2.0)
+            && models == 1
+            && targets.design.rows() >= ON_DEMAND_FROM
+        {
+            // One problem reads few rows of the matrix; those that are needed are cheaper than all.
+            Method::DualOnDemand
+        } else if is_tube {
             Method::Dual
         } else {
             Method::Newton

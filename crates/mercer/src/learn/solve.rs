@@ -50,13 +50,6 @@ pub(super) struct Solved {
     joint: Option<MultinomialPoint>,
 }
 
-impl Solved {
-    /// Bounds of the objective of a multinomial problem.
-    pub fn joint_bounds(&self) -> Option<(f64, f64)> {
-        self.joint.as_ref().map(|point| (point.primal, point.dual))
-    }
-}
-
 /// Rows from which Newton's steps are solved by conjugate gradients.
 const CONJUGATE_FROM: usize = 1000;
 /// Most columns of the factor that preconditions them.

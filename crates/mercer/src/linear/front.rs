@@ -16,6 +16,7 @@ use crate::linalg::Matrix;
 use crate::model::{Model, Summary};
 use crate::penalty::Penalty;
 use crate::plan;
+use crate::range::check_rising;
 
 /// Settings of a linear fit with the squared loss. Nothing is computed until one of the `fit` methods is called.
 ///
@@ -278,9 +279,7 @@ impl LinearFit {
         if let Some(lambda) = lambdas.iter().find(|lambda| !(1e-100..=1e100).contains(*lambda)) {
             return Err(Error::argument("lambda", "above 0 (from 1e-100 to 1e100)", lambda));
         }
-        if let Some(pair) = lambdas.windows(2).find(|pair| pair[0] >= pair[1]) {
-            return Err(Error::argument("lambdas", "in rising order", format!("{} before {}", pair[0], pair[1])));
-        }
+        check_rising("lambdas", lambdas)?;
         if self.lambdas.as_ref().is_some_and(Vec::is_empty) {
             return Err(Error::Empty("there must be at least one λ to choose from".into()));
         }

@@ -17,10 +17,8 @@
 //! | `decompose`, `working_set` | many variables: the worst thousand at a time |
 //! | `subspace` | a Newton step over all variables inside their boxes |
 //! | `interior` | an interior point, for what first-order steps do not finish |
-//! | [`grid`] | all folds and λ of a kernel, warm-started |
 
 mod decompose;
-pub mod grid;
 mod interior;
 mod pairs;
 mod rows;
@@ -33,7 +31,7 @@ mod working_set;
 
 use crate::error::{Error, Result};
 
-pub use rows::{GramRows, GramSubset, KernelPoints, KernelRows};
+pub use rows::{GramRows, KernelPoints, KernelRows};
 use terms::Judgement;
 
 /// The terms of the problem beside K, one entry per row of K in each list.
@@ -209,7 +207,6 @@ impl Search<'_> {
             max_iterations: self.settings.max_iterations,
             most_work,
             newton_after,
-            is_sequential: false,
             go_on: self.settings.go_on,
         };
         let rounds: &[bool] = if stored {
@@ -220,7 +217,7 @@ impl Search<'_> {
             &[false, false]
         };
         for is_single in rounds {
-            let ending = if *is_single {
+            let iterations = if *is_single {
                 let mut store = store::Kept::<f32>::new(self.rows, self.settings.memory);
                 decompose::run(&mut store, self.problem, alpha, &mut fitted, &limits)?
             } else if stored {
@@ -230,7 +227,7 @@ impl Search<'_> {
                 let mut store = store::Kept::<f64>::new(self.rows, self.settings.memory);
                 decompose::run(&mut store, self.problem, alpha, &mut fitted, &limits)?
             };
-            self.iterations += ending.iterations;
+            self.iterations += iterations;
             terms::project(self.problem, alpha);
             fitted = self.judge(alpha);
             if self.is_done() {

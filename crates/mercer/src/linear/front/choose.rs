@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use super::{LinearFit, LinearTrial};
 use crate::criterion::Folds;
 use crate::error::Result;
-use crate::linalg::{Matrix, side_by_side};
+use crate::linalg::side_by_side;
 use crate::linear::{
     Features, Gamma, LassoSettings, LinearSolution, aic_bic, cross_validate, lasso, lasso_path, tikhonov,
 };
@@ -177,9 +177,4 @@ fn rising(
         errors.reverse();
     }
     LinearTrial { target: problem.target.to_owned(), lambdas, scores, standard_errors, support, chosen }
-}
-
-/// Gram features of a kernel Lasso, or the features themselves.
-pub(super) fn dense(matrix: Matrix) -> Features {
-    Features::Dense(matrix)
 }

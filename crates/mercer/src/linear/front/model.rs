@@ -1,6 +1,6 @@
 //! From a linear solution to a model with its certificate.
 
-use super::choose::{Problem, dense};
+use super::choose::Problem;
 use super::{LinearFit, LinearFitted};
 use crate::certificate::Certificate;
 use crate::data::Design;
@@ -17,9 +17,9 @@ impl LinearFit {
         let is_kernel = self.penalty == Penalty::KernelLasso;
         let x = if is_kernel {
             self.stage("kernel matrix")?;
-            dense(space::gram(&*kernel, &design.points))
+            Features::Dense(space::gram(&*kernel, &design.points))
         } else {
-            dense(design.points.to_matrix())
+            Features::Dense(design.points.to_matrix())
         };
         let weights = design.weights.as_deref();
         let folds = self.folds(&design)?;

@@ -28,9 +28,6 @@ pub(crate) struct MultinomialPoint {
     pub offsets: Vec<f64>,
     /// Kα, without offsets.
     pub fitted: Matrix,
-    /// The objective, and what no function can be below.
-    pub primal: f64,
-    pub dual: f64,
     pub converged: bool,
     pub iterations: usize,
 }
@@ -112,7 +109,7 @@ impl Multinomial<'_> {
         let fitted = multiply(self.gram, &now.alpha);
         let mean = |c: usize| fitted.col(c).iter().sum::<f64>() / n as f64;
         let offsets = (0..k).map(|c| if self.has_offset { now.constants[c] - mean(c) } else { 0.0 }).collect();
-        Ok(MultinomialPoint { alpha: now.alpha, offsets, fitted, primal, dual, converged, iterations })
+        Ok(MultinomialPoint { alpha: now.alpha, offsets, fitted, converged, iterations })
     }
 
     fn constants_of(&self, point: &MultinomialPoint) -> Vec<f64> {

@@ -20,8 +20,6 @@ pub(super) struct Limits<'a> {
     pub most_work: f64,
     /// Working sets before the first Newton step; after one that fails, twice as many as before it.
     pub newton_after: usize,
-    /// Whether this is one of several tasks side by side, each on one core.
-    pub is_sequential: bool,
     pub go_on: &'a (dyn Fn() -> bool + Sync),
 }
 
@@ -36,22 +34,15 @@ const NEWTON_VARIABLES: usize = 3000;
 /// Measurements without a gap less than nine tenths of the best that mean that no more is to be had.
 const PATIENCE: usize = 40;
 
-/// What became of it.
-pub(super) struct Ending {
-    pub iterations: usize,
-    /// As the kept rows tell it.
-    pub judgement: Judgement,
-}
-
 /// Minimises from α on; `fitted` is Kα before and after. Ends when the gap, as far as the kept rows tell it, is within
-/// the tolerance, or when it does not fall any more.
+/// the tolerance, or when it does not fall any more. Returns the number of working sets.
 pub(super) fn run<S: Store>(
     store: &mut S,
     problem: &BoxProblem<'_>,
     alpha: &mut [f64],
     fitted: &mut [f64],
     limits: &Limits<'_>,
-) -> Result<Ending> {
+) -> Result<usize> {
     let n = store.len();
     let diagonal = store.diagonal();
     let movable = (0..n).filter(|i| problem.lower[*i] < problem.upper[*i]).count();
@@ -64,7 +55,7 @@ pub(super) fn run<S: Store>(
     let (mut newton_wait, mut newton_next) = (limits.newton_after, limits.newton_after);
     let mut work = 0.0;
     let mut iterations = 0;
-    let judgement = loop {
+    loop {
         if !(limits.go_on)() {
             return Err(Error::Interrupted);
         }
@@ -74,12 +65,12 @@ pub(super) fn run<S: Store>(
             fitted.iter_mut().enumerate().for_each(|(i, f)| *f = gradient[i] + problem.target[i]);
             let judgement = judge(&view, problem, alpha, fitted);
             if is_last || progress.is_over(&judgement, view.violation) {
-                break judgement;
+                break;
             }
         }
         let next = view.choose(&chosen, size);
         store.need(&next);
-        gather(store, problem, &next, &diagonal, alpha, &gradient, &mut block, limits.is_sequential);
+        gather(store, problem, &next, &diagonal, alpha, &gradient, &mut block);
         // The others will want to move too: more than a tenth of the violation is not worth removing yet.
         let steps = block.minimise(problem.has_offset, 0.1 * view.violation, STEPS_PER_VARIABLE * size);
         let changes: Vec<(usize, f64)> = next
@@ -90,10 +81,10 @@ pub(super) fn run<S: Store>(
             .collect();
         if changes.is_empty() {
             fitted.iter_mut().enumerate().for_each(|(i, f)| *f = gradient[i] + problem.target[i]);
-            break judge(&view, problem, alpha, fitted);
+            break;
         }
         next.iter().enumerate().for_each(|(k, i)| alpha[*i] = block.alpha[k]);
-        add_rows(store, &changes, &mut gradient, limits.is_sequential);
+        add_rows(store, &changes, &mut gradient);
         work += 8.0 * (steps * size) as f64 + 2.0 * (changes.len() * n) as f64 + (size * size) as f64;
         chosen = next;
         iterations += 1;
@@ -109,15 +100,15 @@ pub(super) fn run<S: Store>(
                 newton_wait = if found.is_some() { (newton_wait / 2).max(2) } else { 2 * newton_wait };
                 if let Some(changes) = found {
                     changes.iter().for_each(|(i, change)| alpha[*i] = moved(problem, *i, alpha[*i], *change));
-                    add_rows(store, &changes, &mut gradient, limits.is_sequential);
+                    add_rows(store, &changes, &mut gradient);
                 }
             }
             if iterations == newton_next {
                 newton_next += newton_wait;
             }
         }
-    };
-    Ok(Ending { iterations, judgement })
+    }
+    Ok(iterations)
 }
 
 fn judge(view: &View, problem: &BoxProblem<'_>, alpha: &[f64], fitted: &[f64]) -> Judgement {

@@ -1,4 +1,4 @@
-//! Where rows of K come from: a Gram matrix, some rows of one, or a kernel and its points.
+//! Where rows of K come from: a Gram matrix, or a kernel and its points.
 
 use rayon::prelude::*;
 
@@ -99,32 +99,6 @@ impl KernelRows for GramRows<'_> {
 
     fn fill(&self, rows: &[usize], out: &mut [&mut [f64]]) {
         rows.iter().zip(out).for_each(|(row, out)| out.copy_from_slice(self.0.col(*row)));
-    }
-}
-
-/// Some rows of a Gram matrix and the same columns: what a fold leaves.
-#[derive(Debug, Clone, Copy)]
-pub struct GramSubset<'a> {
-    /// Both triangles.
-    pub gram: &'a Matrix,
-    /// Which of its rows.
-    pub rows: &'a [usize],
-}
-
-impl KernelRows for GramSubset<'_> {
-    fn len(&self) -> usize {
-        self.rows.len()
-    }
-
-    fn diagonal(&self) -> Vec<f64> {
-        self.rows.iter().map(|i| self.gram.get(*i, *i)).collect()
-    }
-
-    fn fill(&self, rows: &[usize], out: &mut [&mut [f64]]) {
-        for (row, out) in rows.iter().zip(out) {
-            let whole = self.gram.col(self.rows[*row]);
-            out.iter_mut().zip(self.rows).for_each(|(x, column)| *x = whole[*column]);
-        }
     }
 }
 

@@ -64,35 +64,6 @@ impl Store for Borrowed<'_> {
     }
 }
 
-/// A Gram matrix in single precision, both triangles.
-pub(super) struct Single<'a> {
-    pub gram: &'a [f32],
-    pub diagonal: &'a [f64],
-}
-
-impl Store for Single<'_> {
-    type Element = f32;
-
-    fn len(&self) -> usize {
-        self.diagonal.len()
-    }
-
-    fn diagonal(&self) -> Vec<f64> {
-        self.diagonal.to_vec()
-    }
-
-    fn capacity(&self) -> usize {
-        self.len()
-    }
-
-    fn need(&mut self, _: &[usize]) {}
-
-    fn row(&self, i: usize) -> &[f32] {
-        let n = self.len();
-        &self.gram[i * n..(i + 1) * n]
-    }
-}
-
 /// Rows as they were computed, the ones used last.
 pub(super) struct Kept<'a, T> {
     source: &'a dyn KernelRows,

@@ -74,7 +74,6 @@ fn least(n: usize, is_taken: &[bool], count: usize, score: impl Fn(usize) -> f64
 }
 
 /// Fills the block with what belongs to the chosen variables.
-#[expect(clippy::too_many_arguments, reason = "the state of the search is these lists")]
 pub(super) fn gather<S: Store>(
     store: &S,
     problem: &BoxProblem<'_>,
@@ -83,7 +82,6 @@ pub(super) fn gather<S: Store>(
     alpha: &[f64],
     gradient: &[f64],
     block: &mut Block<S::Element>,
-    is_sequential: bool,
 ) {
     let size = padded(chosen.len());
     if size != block.alpha.len() {
@@ -93,11 +91,7 @@ pub(super) fn gather<S: Store>(
         let whole = store.row(chosen[k]);
         row.iter_mut().zip(chosen).for_each(|(x, j)| *x = whole[*j]);
     };
-    if is_sequential {
-        block.gram.chunks_mut(size).enumerate().take(chosen.len()).for_each(fill);
-    } else {
-        block.gram.par_chunks_mut(size).enumerate().take(chosen.len()).for_each(fill);
-    }
+    block.gram.par_chunks_mut(size).enumerate().take(chosen.len()).for_each(fill);
     for k in 0..size {
         let from = |list: &[f64], padding: f64| chosen.get(k).map_or(padding, |i| list[*i]);
         block.diagonal[k] = from(diagonal, 1.0);
@@ -111,7 +105,7 @@ pub(super) fn gather<S: Store>(
 }
 
 /// g += Σ change · row.
-pub(super) fn add_rows<S: Store>(store: &S, changes: &[(usize, f64)], gradient: &mut [f64], is_sequential: bool) {
+pub(super) fn add_rows<S: Store>(store: &S, changes: &[(usize, f64)], gradient: &mut [f64]) {
     let one = |(chunk, out): (usize, &mut [f64])| {
         let from = chunk * CHUNK;
         vectorize(
@@ -119,11 +113,7 @@ pub(super) fn add_rows<S: Store>(store: &S, changes: &[(usize, f64)], gradient: 
             || add_to_chunk(store, changes, from, out),
         );
     };
-    if is_sequential {
-        gradient.chunks_mut(CHUNK).enumerate().for_each(one);
-    } else {
-        gradient.par_chunks_mut(CHUNK).enumerate().for_each(one);
-    }
+    gradient.par_chunks_mut(CHUNK).enumerate().for_each(one);
 }
 
 /// Four rows at a time, so that the sums are read and written a quarter as often.
