@@ -3,6 +3,7 @@
 pub(crate) mod cholesky;
 pub mod constrained;
 pub(crate) mod convex;
+pub mod deletion;
 pub mod dual;
 pub mod power;
 pub(crate) mod refine;

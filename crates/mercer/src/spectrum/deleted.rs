@@ -137,6 +137,20 @@ impl<'a> DeletedRow<'a> {
             .collect()
     }
 
+    /// z̃/(d + γ) of the first target, in units of 2ᵏ: what f₋ᵢ is in the basis. Zeros for the zero function.
+    pub fn fit(&mut self, log_ridge: Option<f64>) -> Vec<f64> {
+        let Some(gamma) = log_ridge.map(|t| self.gamma(t)) else { return vec![0.0; self.eigenvalues.len()] };
+        self.invert(gamma);
+        let c = self.residual(0, gamma);
+        let z = &self.totals.targets[0].z;
+        (0..z.len()).map(|k| (z[k] - c * self.basis_row[k]) * self.inverse[k]).collect()
+    }
+
+    /// Σw without this row, and wᵢ.
+    pub fn weights(&self) -> (f64, f64) {
+        (self.weight_left, self.weight)
+    }
+
     /// γ = (W − wᵢ)μ, kept where its square and its inverse's square are finite: below 1e-80 of the largest
     /// eigenvalue nothing changes any more.
     fn gamma(&self, t: f64) -> f64 {
