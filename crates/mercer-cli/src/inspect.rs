@@ -8,7 +8,7 @@ use mercer::{Meaning, Model, Probability};
 use crate::args::InspectOptions;
 use crate::outcome::Done;
 use crate::predict::load;
-use crate::report::{Page, certificate_line, errors_line, integer, penalty_line, scale_name, short};
+use crate::report::{Page, certificate_line, errors_line, integer, low_rank_line, penalty_line, scale_name, short};
 use crate::{coefficients, conversions, json};
 
 pub fn run(options: &InspectOptions) -> anyhow::Result<Done> {
@@ -75,6 +75,9 @@ pub fn run(options: &InspectOptions) -> anyhow::Result<Done> {
             coefficient_lines(&mut page, &linear);
         }
         page.line("certain", &certificate_line(&summary.certificate, summary.is_zero));
+        if let Some(low_rank) = &summary.certificate.low_rank {
+            page.line("", &low_rank_line(low_rank));
+        }
     }
     write!(std::io::stdout(), "{page}")?;
     Ok(Done::Certified)

@@ -10,7 +10,7 @@ mod search;
 use std::fmt;
 
 use mercer::Summary;
-use mercer::certificate::Certificate;
+use mercer::certificate::{Certificate, LowRank};
 use mercer::criterion::Criterion;
 use mercer::data::Scale;
 
@@ -138,6 +138,20 @@ pub fn certificate_line(certificate: &Certificate, is_zero: bool) -> String {
     }
     parts.push(format!("at least {} digits", certificate.digits));
     parts.join(", ")
+}
+
+/// What landmarks leave, and how far their fit can be from the exact one.
+pub fn low_rank_line(low_rank: &LowRank) -> String {
+    let left =
+        format!("{} landmarks leave {:.0e} of the kernel's diagonal", integer(low_rank.rank), low_rank.residual_share);
+    match low_rank.bound_at_rows {
+        Some(bound) if bound < 1.0 => {
+            format!(
+                "{left}; no prediction at a row is further than {bound:.0e} of the target's spread from the exact fit's"
+            )
+        }
+        Some(_) | None => format!("{left}, too much for a bound on predictions below the target's spread"),
+    }
 }
 
 pub fn scale_name(scale: Scale) -> &'static str {

@@ -24,7 +24,7 @@ mod trial;
 use std::time::Duration;
 
 use crate::data::{Missing, Scale, TextAs};
-use crate::fit::{Fitted, Observer};
+use crate::fit::{Fitted, Observer, Reduce};
 use crate::journal::SharedJournal;
 
 /// Settings of an automatic fit.
@@ -36,6 +36,7 @@ pub struct Automatic {
     pub(crate) missing: Missing,
     pub(crate) text_as: TextAs,
     pub(crate) memory: Option<u64>,
+    pub(crate) reduce: Reduce,
     pub(crate) seed: u64,
     pub(crate) observer: Option<Observer>,
     pub(crate) journal: Option<SharedJournal>,
@@ -116,6 +117,7 @@ impl Automatic {
             missing: Missing::Error,
             text_as: TextAs::OneHot,
             memory: None,
+            reduce: Reduce::IfNeeded,
             seed: 1,
             observer: None,
             journal: None,
@@ -150,6 +152,21 @@ impl Automatic {
     /// Bytes that may be used.
     pub fn memory(self, bytes: u64) -> Self {
         Automatic { memory: Some(bytes), ..self }
+    }
+
+    /// At most this many landmarks in the place of all rows.
+    pub fn rank(self, rank: usize) -> Self {
+        Automatic { reduce: Reduce::ToRank(rank), ..self }
+    }
+
+    /// As many landmarks as predictions this close to the exact ones need; see [`Fit::accuracy`](crate::Fit::accuracy).
+    pub fn accuracy(self, accuracy: f64) -> Self {
+        Automatic { reduce: Reduce::ToAccuracy(accuracy), ..self }
+    }
+
+    /// All rows, however many there are.
+    pub fn exact(self) -> Self {
+        Automatic { reduce: Reduce::Never, ..self }
     }
 
     /// The seed of folds and subsets.

@@ -38,6 +38,24 @@ pub struct Certificate {
     /// (objective − lower bound)/objective, recomputed from the answer alone, for losses other than the squared one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duality_gap: Option<f64>,
+    /// What is certain where a factor stood in the place of the kernel matrix.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub low_rank: Option<LowRank>,
+}
+
+/// How far a fit on a factor, K ≈ FFᵀ, can be from the fit on K.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LowRank {
+    /// Columns of F: the landmarks that the model carries.
+    pub rank: usize,
+    /// tr(K − FFᵀ)/tr K, exactly.
+    pub residual_share: f64,
+    /// No prediction at a training row is further from that of the exact fit, in units of the target's spread. `None` where no
+    /// bound is known (exponents up to 1) or it is not finite.
+    pub bound_at_rows: Option<f64>,
+    /// The same at any point where k(x, x) is not above its largest value on the training rows.
+    pub bound_anywhere: Option<f64>,
 }
 
 /// Digits below which predictions are not vouched for.
@@ -74,6 +92,7 @@ impl Certificate {
             // Rounded down: a claim may be too small but not too large.
             digits: (digits * 10.0).floor() / 10.0,
             duality_gap: None,
+            low_rank: None,
         }
     }
 
@@ -91,6 +110,7 @@ impl Certificate {
             condition: None,
             digits: 0.0,
             duality_gap,
+            low_rank: None,
         }
     }
 

@@ -6,6 +6,7 @@ pub(crate) use run::kernel_for;
 
 use std::sync::Arc;
 
+use crate::criterion::formula::Formula;
 use crate::criterion::{Criterion, LeaveOneOut};
 use crate::data::{Design, Encoding, Frame, Missing, Roles, Scale, TextAs};
 use crate::error::{Error, Result};
@@ -14,7 +15,7 @@ use crate::kernel::{Kernel, SharedKernel};
 use crate::linalg::Matrix;
 use crate::metric::Rule;
 use crate::model::{Model, Summary};
-use crate::plan::{self, Plan, Shape};
+use crate::plan::{self, Method, Plan, Shape};
 use crate::range::check_rising;
 use crate::select::{Surface, suits_band};
 use crate::solver::Solution;
@@ -56,6 +57,7 @@ pub struct Fit {
     shared_ridge: bool,
     diagnostics: bool,
     keep_spectrum: bool,
+    reduce: Reduce,
     metric: Option<Rule>,
     constraint: Option<Constraint>,
     memory: Option<u64>,
@@ -87,6 +89,18 @@ pub struct Fitted {
     /// What was tried, in the order in which it was: kernels with the criterion over exponents and λ. Empty when
     /// nothing was to be chosen.
     pub tried: Vec<Tried>,
+}
+
+/// Whether landmarks stand for all rows.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Reduce {
+    /// Where there are too many rows for memory or patience.
+    IfNeeded,
+    Never,
+    /// As many as are usual and fit into memory.
+    Always,
+    ToRank(usize),
+    ToAccuracy(f64),
 }
 
 /// One kernel that was tried.
@@ -140,6 +154,7 @@ impl Fit {
             shared_ridge: false,
             diagnostics: true,
             keep_spectrum: false,
+            reduce: Reduce::IfNeeded,
             metric: None,
             constraint: None,
             memory: None,
@@ -256,6 +271,28 @@ impl Fit {
         Fit { keep_spectrum: true, ..self }
     }
 
+    /// Whether landmarks stand for all rows.
+    pub(crate) fn reduce(self, reduce: Reduce) -> Self {
+        Fit { reduce, ..self }
+    }
+
+    /// Landmarks in the place of all rows: f is a sum over at most this many of them, chosen by randomly pivoted Cholesky.
+    pub fn rank(self, rank: usize) -> Self {
+        Fit { reduce: Reduce::ToRank(rank), ..self }
+    }
+
+    /// As many landmarks as are needed for predictions within `accuracy` of the exact ones at the training rows, in units of the
+    /// target's spread, as far as that can be certified.
+    pub fn accuracy(self, accuracy: f64) -> Self {
+        Fit { reduce: Reduce::ToAccuracy(accuracy), ..self }
+    }
+
+    /// All rows, however many there are: refused where memory does not suffice. Without it many rows are represented by
+    /// landmarks.
+    pub fn exact(self) -> Self {
+        Fit { reduce: Reduce::Never, ..self }
+    }
+
     /// Bytes that may be used; without it, what the system says is available.
     pub fn memory(self, bytes: u64) -> Self {
         Fit { memory: Some(bytes), ..self }
@@ -303,6 +340,17 @@ impl Fit {
         if let Some(lambda) = lambdas.iter().find(|lambda| !(1e-290..=1e290).contains(*lambda)) {
             return Err(Error::argument("lambda", "above 0 (from 1e-290 to 1e290)", lambda));
         }
+        match self.reduce {
+            Reduce::ToRank(0) => return Err(Error::argument("rank", "at least 1", 0)),
+            Reduce::ToAccuracy(accuracy) if !(accuracy > 0.0 && accuracy.is_finite()) => {
+                return Err(Error::argument("accuracy", "above 0", accuracy));
+            }
+            Reduce::ToRank(_) | Reduce::ToAccuracy(_) if !self.may_reduce() => {
+                let must = "used with a kernel that has a formula, without rows that have no target, and not with the likelihood";
+                return Err(Error::argument("a rank or an accuracy", must, self.criterion.spec()));
+            }
+            _ => {}
+        }
         check_rising("exponents", &self.exponents)?;
         check_rising("lambdas", lambdas)?;
         if self.metric.is_some() && self.kernels.len() > 1 {
@@ -349,7 +397,24 @@ impl Fit {
     /// The gate before anything large is allocated.
     fn check_memory(&self, shape: &Shape) -> Result<Plan> {
         let plan = plan::plan(shape);
-        plan.check(shape, self.memory.unwrap_or_else(plan::available_memory))?;
-        Ok(plan)
+        let limit = self.memory.unwrap_or_else(plan::available_memory);
+        if plan.method == Method::Primal || !self.may_reduce() {
+            plan.check(shape, limit)?;
+            return Ok(plan);
+        }
+        let is_slow = matches!(plan.method, Method::Spectral | Method::Band) && shape.rows > plan::EXACT_ROWS;
+        match self.reduce {
+            Reduce::ToRank(rank) => plan::low_rank(shape, Some(rank), limit),
+            Reduce::ToAccuracy(_) => plan::low_rank(shape, Some(run::FIRST_RANK), limit),
+            Reduce::Always => plan::low_rank(shape, None, limit),
+            Reduce::IfNeeded if is_slow || plan.bytes > limit => plan::low_rank(shape, None, limit),
+            _ => plan.check(shape, limit).map(|()| plan),
+        }
+    }
+
+    /// Whether landmarks can stand for all rows.
+    fn may_reduce(&self) -> bool {
+        let reads = self.unlabelled.is_none() && self.criterion != Criterion::Formula(Formula::Likelihood);
+        reads && !self.kernels.iter().any(|kernel| kernel.is_precomputed())
     }
 }

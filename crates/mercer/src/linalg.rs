@@ -193,19 +193,31 @@ pub(crate) fn weighted_square(a: &Matrix, weights: &[f64]) -> Matrix {
         scaled.col_mut(j).iter_mut().for_each(|x| *x *= root);
     }
     let mut out = Matrix::zeros(n, n);
+    lower_product(&mut out, scaled.view(), scaled.view().transpose());
+    mirror_lower(&mut out);
+    out
+}
+
+/// AᵀA, its lower triangle.
+pub(crate) fn lower_square(a: &Matrix) -> Matrix {
+    let mut out = Matrix::zeros(a.cols, a.cols);
+    lower_product(&mut out, a.view().transpose(), a.view());
+    out
+}
+
+/// The lower triangle of a b.
+fn lower_product(out: &mut Matrix, a: MatRef<'_, f64>, b: MatRef<'_, f64>) {
     triangular::matmul(
         out.view_mut(),
         BlockStructure::TriangularLower,
         Accum::Replace,
-        scaled.view(),
+        a,
         BlockStructure::Rectangular,
-        scaled.view().transpose(),
+        b,
         BlockStructure::Rectangular,
         1.0,
         shares(),
     );
-    mirror_lower(&mut out);
-    out
 }
 
 /// Copies the lower triangle to the upper one, in tiles that stay in the cache.

@@ -21,6 +21,10 @@ const WORTHWHILE: f64 = 0.2;
 pub struct Factor {
     /// F.
     pub matrix: Matrix,
+    /// The rows whose columns of K span it; F at these rows is lower triangular.
+    pub pivots: Vec<usize>,
+    /// The diagonal of K − FFᵀ.
+    pub residual: Vec<f64>,
     /// tr(K − FFᵀ)/n: the mean of what is left of the diagonal.
     pub mean_residual: f64,
     /// Whether the residual is below what was asked for.
@@ -54,6 +58,11 @@ fn grow(kernel: &dyn Kernel, points: &Points, tolerance: f64, most: usize, seed:
     let goal = tolerance * start.iter().sum::<f64>();
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let mut columns: Vec<f64> = Vec::new();
+    let mut taken: Vec<usize> = Vec::new();
+    if !may_give_up {
+        // Pages that are not written are not taken: growing would copy all of F again and again.
+        columns.reserve_exact(n * most.min(n));
+    }
     let mut rank = 0;
     while rank < most.min(n) && diagonal.iter().sum::<f64>() > goal {
         if may_give_up && is_hopeless(rank, most, diagonal.iter().sum::<f64>() / start.iter().sum::<f64>(), tolerance) {
@@ -75,10 +84,11 @@ fn grow(kernel: &dyn Kernel, points: &Points, tolerance: f64, most: usize, seed:
         }
         columns = known.into_vec();
         let accepted = orthogonalise(&mut block, &pivots, &diagonal);
-        for index in &accepted {
-            let column = block.col(*index);
+        for (index, pivot) in accepted.iter().enumerate() {
+            let column = block.col(index);
             diagonal.iter_mut().zip(column).for_each(|(d, f)| *d = (*d - f * f).max(0.0));
             columns.extend_from_slice(column);
+            taken.push(pivots[*pivot]);
             rank += 1;
         }
         for pivot in &pivots {
@@ -94,8 +104,18 @@ fn grow(kernel: &dyn Kernel, points: &Points, tolerance: f64, most: usize, seed:
     let residual: f64 = diagonal.iter().sum();
     Factor {
         matrix: Matrix::from_columns(n, rank, columns).unwrap_or_default(),
+        pivots: taken,
         mean_residual: residual / n.max(1) as f64,
         is_reached: residual <= goal,
+        residual: diagonal,
+    }
+}
+
+impl Factor {
+    /// F at the pivots, L with φ(x) = L⁻¹k(x): lower triangular.
+    pub(crate) fn at_pivots(&self) -> Matrix {
+        let at = |i: usize, k: usize| if k <= i { self.matrix.get(self.pivots[i], k) } else { 0.0 };
+        Matrix::from_fn(self.pivots.len(), self.pivots.len(), at)
     }
 }
 
@@ -131,23 +151,50 @@ fn draw(diagonal: &[f64], count: usize, random: &mut ChaCha8Rng) -> Vec<usize> {
     pivots
 }
 
-/// Turns residual columns into columns of F, one after the other; returns those that were worthwhile.
+/// Turns residual columns into columns of F, which become the first of the block; returns which were worthwhile.
+///
+/// Which those are follows from the pivots' own rows alone: a Cholesky factorisation that leaves out pivots of which the others
+/// leave too little. The columns then are R C⁻ᵀ, row by row and in parallel.
 fn orthogonalise(block: &mut Matrix, pivots: &[usize], diagonal: &[f64]) -> Vec<usize> {
     let n = block.rows();
     let mut accepted: Vec<usize> = Vec::new();
-    for index in 0..pivots.len() {
-        let (before, rest) = block.as_mut_slice().split_at_mut(index * n);
-        let column = &mut rest[..n];
-        for other in &accepted {
-            let known = &before[other * n..(other + 1) * n];
-            let share = known[pivots[index]];
-            column.iter_mut().zip(known).for_each(|(c, k)| *c -= share * k);
+    // C, row after row, of the accepted pivots.
+    let mut lower: Vec<Vec<f64>> = Vec::new();
+    for (index, pivot) in pivots.iter().enumerate() {
+        let mut row: Vec<f64> = Vec::with_capacity(accepted.len() + 1);
+        for (k, other) in accepted.iter().enumerate() {
+            let known: f64 = (0..k).map(|j| row[j] * lower[k][j]).sum();
+            row.push((block.get(*pivot, *other) - known) / lower[k][k]);
         }
-        let left = column[pivots[index]];
-        if left > WORTHWHILE * diagonal[pivots[index]] && left > 0.0 {
-            let scale = 1.0 / left.sqrt();
-            column.iter_mut().for_each(|c| *c *= scale);
+        let left = block.get(*pivot, index) - row.iter().map(|c| c * c).sum::<f64>();
+        if left > WORTHWHILE * diagonal[*pivot] && left > 0.0 {
+            row.push(left.sqrt());
+            lower.push(row);
             accepted.push(index);
+        }
+    }
+    const CHUNK: usize = 512;
+    let chunks: Vec<usize> = (0..n).step_by(CHUNK).collect();
+    let solved: Vec<Matrix> = chunks
+        .par_iter()
+        .map(|start| {
+            let height = CHUNK.min(n - start);
+            let mut part = Matrix::zeros(height, accepted.len());
+            for (k, index) in accepted.iter().enumerate() {
+                let mut column = block.col(*index)[*start..start + height].to_vec();
+                for j in 0..k {
+                    let share = lower[k][j];
+                    column.iter_mut().zip(part.col(j)).for_each(|(c, f)| *c -= share * f);
+                }
+                column.iter_mut().for_each(|c| *c /= lower[k][k]);
+                part.col_mut(k).copy_from_slice(&column);
+            }
+            part
+        })
+        .collect();
+    for (start, part) in chunks.into_iter().zip(&solved) {
+        for k in 0..accepted.len() {
+            block.col_mut(k)[start..start + part.rows()].copy_from_slice(part.col(k));
         }
     }
     accepted

@@ -15,6 +15,11 @@ pub enum Method {
     Band,
     /// A Cholesky factor of the Gram matrix at the one ridge that a given λ needs.
     Cholesky,
+    /// A factor of the Gram matrix with few columns: many rows.
+    LowRank {
+        /// Columns, at most.
+        rank: usize,
+    },
     /// Dual decomposition with a duality gap: losses that are linear or quadratic in pieces.
     Dual,
     /// The same with kernel values computed when they are needed.
@@ -35,6 +40,7 @@ impl Method {
             Method::Primal => "exact, singular values of the features",
             Method::Band => "exact, band form of the Gram matrix",
             Method::Cholesky => "exact, Cholesky factorisation of the Gram matrix",
+            Method::LowRank { .. } => "low rank, landmarks by randomly pivoted Cholesky",
             Method::Dual => "dual decomposition on the Gram matrix",
             Method::DualOnDemand => "dual decomposition, kernel values when they are needed",
             Method::Features => "Newton's method or an interior point on the features",
@@ -101,12 +107,44 @@ pub fn plan(shape: &Shape) -> Plan {
         Method::Band => square.saturating_mul(9).saturating_div(4).saturating_add(thin.saturating_mul(2)),
         // The matrix, its eigenvectors, and more than twice the same as workspace (measured: 4.7 matrices).
         Method::Spectral => square.saturating_mul(5).saturating_add(thin.saturating_mul(2)),
-        // Not for the squared loss.
-        Method::Dual | Method::DualOnDemand | Method::Newton | Method::Features | Method::Multinomial => {
-            square.saturating_mul(2)
-        }
+        // Not chosen here, or not for the squared loss.
+        Method::LowRank { .. }
+        | Method::Dual
+        | Method::DualOnDemand
+        | Method::Newton
+        | Method::Features
+        | Method::Multinomial => square.saturating_mul(2),
     };
     Plan { method, bytes }
+}
+
+/// Rows from which a decomposition of the whole matrix takes longer than people wait: about ten minutes.
+pub const EXACT_ROWS: usize = 15_000;
+/// Landmarks where nothing is said of them and memory suffices.
+const LANDMARKS: usize = 1_000;
+/// Fewer are not worth it.
+const FEWEST_LANDMARKS: usize = 20;
+
+/// A plan with landmarks in the place of the whole matrix: as many as asked for, or as fit.
+pub fn low_rank(shape: &Shape, rank: Option<usize>, limit: u64) -> Result<Plan> {
+    let n = shape.rows as u64;
+    let thin = n.saturating_mul(shape.features as u64 + shape.targets as u64 + 64).saturating_mul(16);
+    // F and the basis that replaces it, and what is computed of all rows at a time.
+    let with = |rank: u64| {
+        let tall = n.saturating_mul(rank).saturating_mul(20);
+        tall.saturating_add(rank.saturating_mul(rank).saturating_mul(48)).saturating_add(thin)
+    };
+    let fits =
+        (0..=22_u32).rev().fold(0_u64, |fits, bit| if with(fits | 1 << bit) <= limit { fits | 1 << bit } else { fits });
+    let most = shape.rows.min(usize::try_from(fits).unwrap_or(usize::MAX));
+    let rank = rank.unwrap_or(LANDMARKS.min(most).max(FEWEST_LANDMARKS)).min(shape.rows).max(1);
+    let method = Method::LowRank { rank };
+    let needed = with(rank as u64);
+    if needed <= limit {
+        return Ok(Plan { method, bytes: needed });
+    }
+    let hint = format!("; --rank {most} would fit");
+    Err(Error::Memory { rows: shape.rows, needed, available: limit, what: method.describe(), hint })
 }
 
 /// The plan for a loss other than the squared one. `method` is what its shape asks for; a dual method for which the Gram
@@ -167,6 +205,12 @@ impl Plan {
             }
         } else {
             format!("; {} rows would fit", rows_that_fit(shape, limit))
+        };
+        let hint = match low_rank(shape, None, limit) {
+            Ok(Plan { method: Method::LowRank { rank }, bytes: needed }) => {
+                format!("{hint}; a factor of rank {rank} needs {}", bytes(needed))
+            }
+            _ => hint,
         };
         Err(Error::Memory {
             rows: shape.rows,

@@ -170,38 +170,43 @@ impl Spectrum {
     }
 
     /// From a factor, K = F Fᵀ with n × r numbers: the spectrum of the r × r matrix FᵀF. What it loses of the small
-    /// eigenvalues is as small beside γ as the rounding of K.
-    pub(crate) fn from_factor(factor: &Matrix, weights: Option<&[f64]>, offset: bool) -> Result<Self> {
+    /// eigenvalues is as small beside γ as the rounding of K. f is a linear function of F's columns.
+    pub(crate) fn from_factor(factor: Matrix, weights: Option<&[f64]>, offset: bool) -> Result<Self> {
         let (n, r) = (factor.rows(), factor.cols());
         let weight_sum = weights.map_or(n as f64, |w| w.iter().sum());
         let root_weights: Option<Vec<f64>> = weights.map(|w| w.iter().map(|x| x.sqrt()).collect());
-        let mut scaled = factor.clone();
+        let mut scaled = factor;
+        let mut mean_features = vec![0.0; r];
         for k in 0..r {
             let column = scaled.col_mut(k);
             if offset {
                 let weighted = column.iter().enumerate().map(|(i, f)| weights.map_or(1.0, |w| w[i]) * f);
                 let mean = weighted.sum::<f64>() / weight_sum;
                 column.iter_mut().for_each(|f| *f -= mean);
+                mean_features[k] = mean;
             }
             if let Some(s) = &root_weights {
                 column.iter_mut().zip(s).for_each(|(f, s)| *f *= s);
             }
         }
-        let eigen = linalg::eigen(multiply_transposed(&scaled, &scaled))?;
+        let eigen = linalg::eigen(linalg::lower_square(&scaled))?;
         let largest = eigen.values.last().copied().unwrap_or(0.0).max(0.0);
         let kept: Vec<usize> = (0..r).rev().filter(|k| eigen.values[*k] > noise_level(n) * largest).collect();
         let eigenvalues: Vec<f64> = kept.iter().map(|k| eigen.values[*k]).collect();
         let turn = Matrix::from_fn(r, kept.len(), |i, k| eigen.vectors.get(i, kept[k]) / eigenvalues[k].sqrt());
         let basis = multiply(&scaled, &turn);
+        drop(scaled);
+        // Column by column, as they lie in memory.
+        let mut inside = vec![0.0; n];
+        (0..basis.cols()).for_each(|k| inside.iter_mut().zip(basis.col(k)).for_each(|(sum, q)| *sum += q * q));
         let outside = (0..n)
             .map(|i| {
-                let inside: f64 = (0..basis.cols()).map(|k| basis.get(i, k) * basis.get(i, k)).sum();
                 let weight = weights.map_or(1.0, |w| w[i]);
                 let whole = if offset { 1.0 - weight / weight_sum } else { 1.0 };
-                if whole - inside > 1e-12 { whole - inside } else { 0.0 }
+                if whole - inside[i] > 1e-12 { whole - inside[i] } else { 0.0 }
             })
             .collect();
-        let kind = Kind::Gram { size: largest };
+        let kind = Kind::Linear { back: turn, mean_features, scale: 1.0 };
         let check = eigen.check;
         Ok(Spectrum { eigenvalues, basis, root_weights, weight_sum, offset, outside, check, kind, constant: None })
     }
@@ -370,6 +375,24 @@ impl Spectrum {
         let offset =
             if self.offset { -double::dot(mean_features, &coefficients).add(-target.mean).value() } else { 0.0 };
         (coefficients, offset)
+    }
+
+    /// (FᵀF + γ)⁻¹ b for the centred features F of a primal spectrum, on the directions that they span.
+    pub(crate) fn solve_features(&self, b: &[f64], gamma: f64) -> Vec<f64> {
+        let Kind::Linear { back, .. } = &self.kind else { return vec![0.0; b.len()] };
+        let mut coordinates = multiply_transposed(back, &Matrix::column_vector(b.to_vec()));
+        for (c, d) in coordinates.as_mut_slice().iter_mut().zip(&self.eigenvalues) {
+            *c *= d / (d + gamma);
+        }
+        multiply(back, &coordinates).into_vec()
+    }
+
+    /// The mean of a linear function of the features of a primal spectrum (0 without an offset).
+    pub(crate) fn mean_of_features(&self, coefficients: &[f64]) -> f64 {
+        match &self.kind {
+            Kind::Linear { mean_features, .. } => double::dot(mean_features, coefficients).value(),
+            Kind::Gram { .. } => 0.0,
+        }
     }
 
     /// The factor in k = factor · xᵀx′, for a primal spectrum.

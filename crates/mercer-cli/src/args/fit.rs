@@ -10,6 +10,7 @@ use super::loss::LossOptions;
 use super::table::{ColumnOptions, RowOptions, TableOptions};
 use super::values::{
     KernelArgument, Numbers, ScaleArgument, criterion, duration, exponents, fold_rule, kernels, lambdas, metric,
+    positive, row_count,
 };
 
 /// Fit a model to a table
@@ -72,6 +73,17 @@ pub struct FitOptions {
     pub penalties: PenaltyOptions,
     #[command(flatten)]
     pub rows: RowOptions,
+    /// With many rows: f is a sum over at most this many of them, drawn by randomly pivoted Cholesky (default: all rows up to
+    /// 15,000 (automatic fits: 8,000) and what memory allows, then 1,000)
+    #[arg(long, value_name = "R", value_parser = row_count, help_heading = "The model")]
+    pub rank: Option<usize>,
+    /// As many landmarks as it takes for predictions this close to the exact ones at the training rows, in units of the target's
+    /// spread, by a proved bound
+    #[arg(long, value_name = "A", value_parser = positive, conflicts_with = "rank", help_heading = "The model")]
+    pub accuracy: Option<f64>,
+    /// All rows, however long it takes; refused if memory does not suffice
+    #[arg(long, conflicts_with_all = ["rank", "accuracy"], help_heading = "The model")]
+    pub exact: bool,
     /// With several targets: one effective ridge for all instead of one each
     #[arg(long, help_heading = "The model")]
     pub shared_ridge: bool,
@@ -121,6 +133,12 @@ impl FitOptions {
             self.kernel.is_empty() && self.exponent.is_none() && self.lambda.is_none() && self.criterion.is_none();
         let is_bounded = self.penalties.norm_at_most.is_some() || self.penalties.train_error_at_most.is_some();
         (nothing_said && !is_bounded) || self.budget.is_some()
+    }
+
+    /// Whether anything is said about landmarks, and with which option.
+    pub fn reduction(&self) -> Option<&'static str> {
+        let named = [("--rank", self.rank.is_some()), ("--accuracy", self.accuracy.is_some()), ("--exact", self.exact)];
+        named.into_iter().find(|(_, is_given)| *is_given).map(|(option, _)| option)
     }
 
     /// Whether kernel, exponent and λ are all given.

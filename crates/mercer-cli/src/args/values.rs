@@ -111,6 +111,10 @@ pub fn noise(text: &str) -> Result<f64, String> {
     number(text, "a number of at least 0", |x| x >= 0.0 && x.is_finite())
 }
 
+pub fn positive(text: &str) -> Result<f64, String> {
+    number(text, "a number above 0", |x| x > 0.0 && x.is_finite())
+}
+
 fn whole(text: &str, low: usize, high: usize, shown: &str) -> Result<usize, String> {
     let refused = || format!("it must be a whole number from {shown}");
     text.parse().ok().filter(|n| (low..=high).contains(n)).ok_or_else(refused)

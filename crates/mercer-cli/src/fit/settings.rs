@@ -70,6 +70,12 @@ impl Settings {
             if let Some(exponents) = &options.exponent {
                 automatic = automatic.exponents(&exponents.0);
             }
+            automatic = match (options.rank, options.accuracy, options.exact) {
+                (Some(rank), _, _) => automatic.rank(rank),
+                (_, Some(accuracy), _) => automatic.accuracy(accuracy),
+                (_, _, true) => automatic.exact(),
+                _ => automatic,
+            };
             return Settings::Automatic(Box::new(automatic), options.budget.unwrap_or(BUDGET));
         }
         let mut fit = named(kernels(options), options.scale, &options.rows).seed(common.seed);
@@ -106,6 +112,12 @@ impl Settings {
         if options.no_diagnostics {
             fit = fit.without_diagnostics();
         }
+        fit = match (options.rank, options.accuracy, options.exact) {
+            (Some(rank), _, _) => fit.rank(rank),
+            (_, Some(accuracy), _) => fit.accuracy(accuracy),
+            (_, _, true) => fit.exact(),
+            _ => fit,
+        };
         Settings::Named(Box::new(fit))
     }
 
@@ -207,7 +219,7 @@ pub fn fingerprint(
     };
     let criterion = options.criterion.as_ref().map(Criterion::spec);
     let named = format!(
-        "{kernels:?} {:?} {:?} {:?} {criterion:?} {:?} {} {} {} {} {:?}",
+        "{kernels:?} {:?} {:?} {:?} {criterion:?} {:?} {} {} {} {} {:?}{}",
         options.metric,
         options.exponent,
         options.lambda,
@@ -216,7 +228,11 @@ pub fn fingerprint(
         options.one_standard_error,
         options.shared_ridge,
         options.no_diagnostics,
-        (options.penalties.norm_at_most, options.penalties.train_error_at_most)
+        (options.penalties.norm_at_most, options.penalties.train_error_at_most),
+        match options.reduction() {
+            Some(option) => format!(" {option} {:?} {:?}", options.rank, options.accuracy),
+            None => String::new(),
+        }
     );
     let rows = format!("{} {:?} {:?}", options.rows.no_offset, options.rows.text, options.rows.missing);
     let run = format!("{} {:?} {:?}", common.seed, options.budget, options.assess);

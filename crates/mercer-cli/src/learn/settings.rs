@@ -71,6 +71,11 @@ pub fn check(options: &FitOptions) -> anyhow::Result<()> {
         ("--unlabelled", "is for criteria of the squared loss", options.unlabelled.is_some()),
         ("--shared-ridge", squared_only, options.shared_ridge),
         ("--no-diagnostics", squared_only, options.no_diagnostics),
+        (
+            options.reduction().unwrap_or_default(),
+            "is for the squared loss with the penalty norm-power so far",
+            options.reduction().is_some(),
+        ),
     ])?;
     if let Some(other) = options.criterion.as_ref().filter(|criterion| !is_known(criterion)) {
         let text = format!("--criterion {} {squared_only}; with the loss {name}", other.spec());

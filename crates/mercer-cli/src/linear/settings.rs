@@ -37,6 +37,11 @@ pub fn check(options: &FitOptions, penalty: &Penalty) -> anyhow::Result<()> {
         ("--unlabelled", norm, options.unlabelled.is_some()),
         ("--shared-ridge", norm, options.shared_ridge),
         ("--no-diagnostics", norm, options.no_diagnostics),
+        (
+            options.reduction().unwrap_or_default(),
+            "is for the squared loss with the penalty norm-power so far",
+            options.reduction().is_some(),
+        ),
         ("--budget", "is the time of the automatic search, which has the penalty norm-power", options.budget.is_some()),
         ("--on-grid", "has no use here: λ is chosen among the points of its path", options.on_grid),
         ("--norm-at-most", norm, options.penalties.norm_at_most.is_some()),

@@ -4,7 +4,9 @@ use mercer::Fitted;
 use mercer::data::{Design, Encoder};
 use mercer::plan;
 
-use super::{Page, automatic, certificate_line, errors_line, integer, penalty_line, scale_name, search, short};
+use super::{
+    Page, automatic, certificate_line, errors_line, integer, low_rank_line, penalty_line, scale_name, search, short,
+};
 use crate::args::{Common, FitOptions};
 use crate::chart;
 use crate::fit::Found;
@@ -42,6 +44,9 @@ pub fn page(found: &Found, options: &FitOptions, common: &Common, saved: Option<
             page.line("", &line);
         }
         page.line("certain", &certificate_line(&summary.certificate, summary.is_zero));
+        if let Some(low_rank) = &summary.certificate.low_rank {
+            page.line("", &low_rank_line(low_rank));
+        }
         if t == 0 {
             picture(&mut page, fitted, map.as_deref(), common.verbose);
         }

@@ -47,8 +47,12 @@ impl Designs {
 
     /// The rows to learn from, drawn at random if they are a part, equal ones merged.
     pub fn part(&self, seed: u64) -> Designs {
+        self.some(learning_rows(self.rows()), seed)
+    }
+
+    /// At most so many rows, drawn at random if they are a part, equal ones merged.
+    pub fn some(&self, count: usize, seed: u64) -> Designs {
         let mut order: Vec<usize> = (0..self.rows()).collect();
-        let count = learning_rows(order.len());
         if order.len() > count {
             shuffle(&mut order, &mut ChaCha8Rng::seed_from_u64(seed));
             order.truncate(count);

@@ -7,6 +7,7 @@ use crate::error::Result;
 use crate::fit::Fitted;
 use crate::metric::learn::Learned;
 use crate::metric::ridge::ridge_fit;
+use crate::model::Expansion;
 
 /// Lengthscales in common and λ by leave-one-out on all rows: each try is one factorisation.
 pub(super) struct Polish<'a> {
@@ -90,7 +91,9 @@ pub(super) fn importance(fitted: &Fitted, chosen: &Candidate, learned: &Learned)
         alpha.iter().map(|w| w * w).collect()
     } else if chosen.is_learned {
         let Ok(families) = chosen.kernels() else { return Vec::new() };
-        learned.squared_slopes(&families, &fitted.design.points.to_matrix(), alpha)
+        // At the points that the model carries: all rows, or its landmarks.
+        let Expansion::Kernel { points, .. } = &fitted.model.expansion else { return Vec::new() };
+        learned.squared_slopes(&families, &points.to_matrix(), alpha)
     } else {
         Vec::new()
     };

@@ -13,7 +13,7 @@ use super::{Automated, Automatic, Trial};
 use crate::criterion::{FoldRule, Folds};
 use crate::data::{Design, Encoding, Frame, Roles, Scale, TextAs};
 use crate::error::{Error, Result};
-use crate::fit::{Fit, Fitted};
+use crate::fit::{Fit, Fitted, Reduce};
 use crate::journal::remembered;
 use crate::linalg::Matrix;
 use crate::metric::learn::Learned;
@@ -33,6 +33,13 @@ const HOPELESS: f64 = 25.0;
 const WITH_LOGARITHMS: usize = 3;
 /// Up to so many rows, λ and the exponent are chosen on an eigendecomposition of all of them.
 const DECOMPOSED_ROWS: usize = 1500;
+
+/// From so many rows on, candidates compete on a part of them, and the model is a sum over landmarks.
+const MANY_ROWS: usize = 8000;
+/// That part.
+const COMPETING_ROWS: usize = 4000;
+/// More rows favour shorter lengthscales than a part of them does: these, as shares of what the part says, are tried.
+const SHORTER: [f64; 3] = [1.0, 0.8, 0.6];
 
 /// The clock of one search. Work that a journal remembers counts with the seconds it took then.
 pub(super) struct Clock {
@@ -150,7 +157,20 @@ impl Automatic {
             fixed_exponent: is_large.then_some(2.0),
             only_ridges: false,
         };
-        plan::plan(&shape).check(&shape, self.memory.unwrap_or_else(plan::available_memory))
+        let limit = self.memory.unwrap_or_else(plan::available_memory);
+        match self.is_reduced(design) {
+            true => plan::low_rank(&shape, None, limit).map(|_| ()),
+            false => plan::plan(&shape).check(&shape, limit),
+        }
+    }
+
+    /// Whether the model is a sum over landmarks.
+    fn is_reduced(&self, design: &Design) -> bool {
+        match self.reduce {
+            Reduce::Never => false,
+            Reduce::IfNeeded => design.rows() > MANY_ROWS,
+            Reduce::Always | Reduce::ToRank(_) | Reduce::ToAccuracy(_) => true,
+        }
     }
 
     fn folds(&self, design: &Design) -> Result<Folds> {
@@ -275,6 +295,15 @@ impl Automatic {
             return Ok(Best { index: first, fitted, learned: learned.clone(), on_all_rows: HashMap::new() });
         }
         // Many rows favour rougher kernels than a part of them does: all candidates compete, coarsely, then the best two.
+        let is_reduced = self.is_reduced(&designs.standard);
+        let all = designs;
+        let part;
+        let designs = if is_reduced && rows > COMPETING_ROWS {
+            part = all.some(COMPETING_ROWS, self.seed.wrapping_add(1));
+            &part
+        } else {
+            &all
+        };
         let mut order: Vec<usize> = (0..tried.len()).filter(|index| tried[*index].learned.is_some()).collect();
         order.sort_by(|a, b| tried[*a].evidence.total_cmp(&tried[*b].evidence));
         let mut found: Vec<(usize, [f64; 3])> = Vec::new();
@@ -283,8 +312,7 @@ impl Automatic {
                 break;
             }
             let start = [0.0, libm::log(gamma_of(&tried[index]) / learning_rows(rows) as f64)];
-            found
-                .extend(self.polish(&tried[index], "all rows", &designs, clock, start, &COARSE)?.map(|at| (index, at)));
+            found.extend(self.polish(&tried[index], "all rows", designs, clock, start, &COARSE)?.map(|at| (index, at)));
         }
         let total = designs.standard.weight_sum() * designs.standard.y.cols() as f64;
         let mut on_all_rows: HashMap<usize, f64> = found.iter().map(|(index, at)| (*index, at[2] / total)).collect();
@@ -293,7 +321,7 @@ impl Automatic {
         let mut finals: Vec<(usize, [f64; 3])> = Vec::new();
         for (index, at) in found {
             let fine =
-                self.polish(&tried[index], "all rows, finer", &designs, clock, [at[0], at[1]], &FINE)?.unwrap_or(at);
+                self.polish(&tried[index], "all rows, finer", designs, clock, [at[0], at[1]], &FINE)?.unwrap_or(at);
             on_all_rows.insert(index, fine[2] / total);
             finals.push((index, fine));
         }
@@ -301,7 +329,7 @@ impl Automatic {
         if let [(first, at), (second, other), ..] = finals[..] {
             // Leave-one-out keeps the learned metric and flatters the larger model: within its error, evidence decides.
             if tried[second].evidence < tried[first].evidence {
-                let of = |index: usize, at: [f64; 3]| self.squares(&tried[index], &designs, clock, [at[0], at[1]]);
+                let of = |index: usize, at: [f64; 3]| self.squares(&tried[index], designs, clock, [at[0], at[1]]);
                 let (first, second) = (of(first, at)?, of(second, other)?);
                 if let (Some(first), Some(second)) = (first, second)
                     && exceeds_by_at_most(&second, &first, 1.0)
@@ -315,12 +343,40 @@ impl Automatic {
         let (candidate, Some(learned)) = (&tried[index].candidate, &tried[index].learned) else {
             return Err(Error::Decomposition("no candidate could be fitted to all rows".into()));
         };
-        let design = designs.take(candidate).with_map(learned);
+        let design = all.take(candidate).with_map(learned);
+        if is_reduced {
+            return self.fit_reduced(index, candidate, learned, design, stretch, on_all_rows);
+        }
         let learned = stretched(learned, candidate, design.points.features(), stretch)?;
         let fit = self.fit_of(&learned.kernel.spec(), candidate.scale)?;
         let is_large = rows > DECOMPOSED_ROWS && design.weights.is_none();
         let fit = if is_large { fit.exponents(&[2.0]).lambdas(&[libm::exp(log_lambda)]) } else { fit };
         Ok(Best { index, fitted: fit.fit_design(design)?, learned, on_all_rows })
+    }
+
+    /// The best candidate on landmarks of all rows: λ, and how much shorter its lengthscales should be, by leave-one-out.
+    fn fit_reduced(
+        &self,
+        index: usize,
+        candidate: &Candidate,
+        learned: &Learned,
+        design: Design,
+        stretch: f64,
+        on_all_rows: HashMap<usize, f64>,
+    ) -> Result<Best> {
+        let features = design.points.features();
+        let shares: &[f64] = if candidate.is_learned { &SHORTER } else { &SHORTER[..1] };
+        let options: Vec<Learned> = shares
+            .iter()
+            .map(|share| stretched(learned, candidate, features, stretch + libm::log(*share)))
+            .collect::<Result<_>>()?;
+        let fit = self.fit_of("gaussian", candidate.scale)?.exponents(&[2.0]).on_grid();
+        let fit = if self.reduce == Reduce::IfNeeded { fit.reduce(Reduce::Always) } else { fit };
+        let kernels = options.iter().map(|option| option.kernel.clone()).collect();
+        let fitted = fit.kernels(kernels).fit_design(design)?;
+        let chosen = fitted.tried.iter().position(|tried| tried.is_chosen).unwrap_or(0);
+        let learned = options.into_iter().nth(chosen).unwrap_or_else(|| learned.clone());
+        Ok(Best { index, fitted, learned, on_all_rows })
     }
 
     /// Stretch, log λ and leave-one-out error of a candidate on all rows.
@@ -391,6 +447,7 @@ impl Automatic {
             .scale(scale)
             .missing(self.missing)
             .seed(self.seed);
+        let fit = fit.reduce(self.reduce);
         let fit = if self.offset { fit } else { fit.without_offset() };
         let fit = match self.memory {
             Some(memory) => fit.memory(memory),

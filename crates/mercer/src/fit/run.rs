@@ -3,12 +3,13 @@
 mod banded;
 mod learned;
 mod recorded;
+mod reduced;
 mod trials;
 
 use std::sync::Arc;
 
-use super::{Fit, Fitted, Tried};
-use crate::certificate::Certificate;
+use super::{Fit, Fitted, Reduce, Tried};
+use crate::certificate::{Certificate, LowRank};
 use crate::criterion::{LeaveOneOut, leave_one_out};
 use crate::data::Design;
 use crate::error::{Error, Result};
@@ -21,7 +22,11 @@ use crate::plan::{Method, Plan, Shape};
 use crate::select::{Choice, Extras, Judge, Search, Surface};
 use crate::solver::{Solution, spectral};
 use crate::spectrum::{Spectrum, Target};
+use reduced::Reduction;
 use trials::Trials;
+
+/// Landmarks with which the search for an accuracy begins.
+pub(super) const FIRST_RANK: usize = 64;
 
 /// Told the name of each step; an error ends the fit.
 type Stage<'a> = &'a (dyn Fn(&'static str) -> Result<()> + Sync);
@@ -34,6 +39,8 @@ struct Candidate {
     choices: Vec<Choice>,
     surfaces: Vec<Surface>,
     score: f64,
+    /// Where the decomposition is that of a factor: its landmarks.
+    reduction: Option<Reduction>,
 }
 
 impl Fit {
@@ -52,6 +59,9 @@ impl Fit {
             // A text column kept as a code turned a linear kernel into a product.
             plan = self.check_memory(&Shape { is_linear: false, ..shape })?;
         }
+        if let (Reduce::ToAccuracy(accuracy), Method::LowRank { .. }) = (self.reduce, plan.method) {
+            return self.fit_to_accuracy(&design, accuracy);
+        }
         let stage = |name: &'static str| match &self.observer {
             Some(observer) if !observer(name) => Err(Error::Interrupted),
             _ => Ok(()),
@@ -66,6 +76,40 @@ impl Fit {
         }
         let (kernel, found) = self.choose(&kernels, &design, plan.method, &stage)?;
         self.assemble(design, kernel, plan, found)
+    }
+
+    /// Twice as many landmarks until the bound says that they suffice, or no more can be had.
+    fn fit_to_accuracy(&self, design: &Design, accuracy: f64) -> Result<Fitted> {
+        let mut rank = FIRST_RANK;
+        let mut last: Option<Fitted> = None;
+        loop {
+            let with_rank = Fit { reduce: Reduce::ToRank(rank), ..self.clone() };
+            let mut fitted = match (with_rank.fit_design(design.clone()), last) {
+                (Ok(fitted), _) => fitted,
+                // There is no memory for more: what was found stays.
+                (Err(Error::Memory { .. }), Some(last)) => return Ok(last),
+                (Err(error), _) => return Err(error),
+            };
+            let reached = |summary: &Summary| {
+                let low_rank = summary.certificate.low_rank.as_ref();
+                low_rank.and_then(|low_rank| low_rank.bound_at_rows).is_some_and(|bound| bound <= accuracy)
+            };
+            if fitted.model.summaries.iter().all(reached) {
+                return Ok(fitted);
+            }
+            for summary in fitted.model.summaries.iter_mut().filter(|summary| !reached(summary)) {
+                summary.certificate.holds = false;
+                summary.certificate.reason = Some(format!(
+                    "with {} landmarks predictions are not certain to be within {accuracy} of the exact ones, in units of the                      target's spread",
+                    summary.certificate.low_rank.as_ref().map_or(0, |low_rank| low_rank.rank)
+                ));
+            }
+            if rank >= design.rows() {
+                return Ok(fitted);
+            }
+            last = Some(fitted);
+            rank = (2 * rank).min(design.rows());
+        }
     }
 
     /// Tries every kernel, keeps the best, and solves on its decomposition.
@@ -146,12 +190,12 @@ impl Fit {
                 }
             }
         }
-        Ok(Candidate { kernel, spectrum, targets, choices, surfaces, score: total })
+        Ok(Candidate { kernel, spectrum, targets, choices, surfaces, score: total, reduction: None })
     }
 
     /// Solutions and leave-one-out of every target, from one decomposition.
     fn solve_on(&self, candidate: Candidate, design: &Design, stage: Stage<'_>) -> Result<Found> {
-        let Candidate { kernel, spectrum, targets, choices, .. } = candidate;
+        let Candidate { kernel, spectrum, targets, choices, reduction, .. } = candidate;
         let weights = design.weights.as_deref();
         let mut found = Found::default();
         for (group, choice) in self.target_groups(targets.len()).into_iter().zip(choices) {
@@ -165,8 +209,14 @@ impl Fit {
             };
             stage("solving")?;
             let pairs: Vec<(&Target, &[f64])> = group.iter().map(|t| (&targets[*t], design.y.col(*t))).collect();
-            let solutions =
-                spectral::solve(&spectrum, &*kernel, &design.points, &pairs, choice.exponent, choice.lambda);
+            let solutions = match &reduction {
+                Some(reduction) => {
+                    let solved = reduction.solve(&spectrum, &*kernel, design, &pairs, choice.exponent, choice.lambda);
+                    found.low_rank.extend(solved.iter().map(|(_, low_rank)| Some(low_rank.clone())));
+                    solved.into_iter().map(|(solution, _)| solution).collect()
+                }
+                None => spectral::solve(&spectrum, &*kernel, &design.points, &pairs, choice.exponent, choice.lambda),
+            };
             found.penalties.extend(vec![(choice.exponent, choice.lambda); group.len()]);
             found.solutions.extend(solutions);
             found.residuals.extend::<Vec<Option<LeaveOneOut>>>(residuals);
@@ -174,7 +224,8 @@ impl Fit {
         if found.solutions.len() != design.y.cols() {
             return Err(Error::Decomposition("the solution is not finite".into()));
         }
-        Ok(Found { spectrum: Some(spectrum), ..found })
+        let landmarks = reduction.map(Reduction::into_landmarks);
+        Ok(Found { spectrum: Some(spectrum), landmarks, ..found })
     }
 
     fn assemble(&self, design: Design, kernel: SharedKernel, plan: Plan, found: Found) -> Result<Fitted> {
@@ -209,7 +260,10 @@ impl Fit {
                 loo_r2: loo.and_then(|loo| explained(loo.mse)),
                 is_zero: solution.is_zero(),
                 target_range: y.iter().fold([f64::INFINITY, f64::NEG_INFINITY], |[l, h], v| [l.min(*v), h.max(*v)]),
-                certificate: Certificate::new(solution, check),
+                certificate: Certificate {
+                    low_rank: found.low_rank.get(t).cloned().flatten(),
+                    ..Certificate::new(solution, check)
+                },
                 loss: "squared".into(),
                 penalty: "norm-power".into(),
                 support: None,
@@ -229,6 +283,8 @@ impl Fit {
         } else if kernel.is_precomputed() {
             // Kernel values come with every new row; only their number is needed.
             Expansion::Kernel { points: Points::new(&Matrix::zeros(design.rows(), 0)), alpha: coefficients }
+        } else if let Some(landmarks) = &found.landmarks {
+            Expansion::Kernel { points: design.points.subset(landmarks), alpha: coefficients }
         } else {
             Expansion::Kernel { points: design.points.clone(), alpha: coefficients }
         };
@@ -254,6 +310,9 @@ struct Found {
     residuals: Vec<Option<LeaveOneOut>>,
     spectrum: Option<Spectrum>,
     tried: Vec<Tried>,
+    /// With a factor in the place of the matrix: what is certain of it, and its rows.
+    low_rank: Vec<Option<LowRank>>,
+    landmarks: Option<Vec<usize>>,
 }
 
 /// The kernel with its numbers; text kept as codes is compared by `equality`.

@@ -71,7 +71,13 @@ pub(crate) fn solve(
 }
 
 /// f = 0: the offset alone.
-fn zero_function(problem: &Problem<'_>, length: usize, target: &Target, y: &[f64], minimum: &Minimum) -> Solution {
+pub(crate) fn zero_function(
+    problem: &Problem<'_>,
+    length: usize,
+    target: &Target,
+    y: &[f64],
+    minimum: &Minimum,
+) -> Solution {
     let offset = target.mean;
     let errors: Vec<Double> = y.iter().map(|v| Double::new(*v).add(-offset)).collect();
     Solution {

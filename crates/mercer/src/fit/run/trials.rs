@@ -6,6 +6,7 @@
 
 use rayon::prelude::*;
 
+use super::reduced::Reduction;
 use super::{Candidate, Stage, Tried, recorded};
 use crate::criterion::formula::Formula;
 use crate::criterion::{Criterion, Folds};
@@ -14,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::fit::Fit;
 use crate::kernel::{Kernel, Points, SharedKernel};
 use crate::linalg::{Matrix, side_by_side};
-use crate::low_rank::{factor, factor_if_possible};
+use crate::low_rank::{Factor, factor, factor_if_possible};
 use crate::plan::Method;
 use crate::select::Extras;
 use crate::space::{self, GramSource};
@@ -74,7 +75,11 @@ impl<'a> Trials<'a> {
             None => None,
         };
         stage("Gram matrix")?;
-        let source = GramSource::new(&design.points, kernels);
+        let source = match method {
+            // Distances of all pairs are what landmarks are to avoid.
+            Method::LowRank { .. } => GramSource::new(&design.points, &[]),
+            _ => GramSource::new(&design.points, kernels),
+        };
         Ok(Trials { fit, kernels: kernels.to_vec(), design, method, folds, unlabelled, source, stage })
     }
 
@@ -117,10 +122,7 @@ impl<'a> Trials<'a> {
             Some(candidate) => candidate,
             // Its surface came from a factor or from the journal; the model needs the decomposition.
             None => {
-                let again = || {
-                    let (spectrum, extras) = self.decompose(&self.kernels[best])?;
-                    self.fit.judge(self.kernels[best].clone(), spectrum, self.design, &extras)
-                };
+                let again = || self.candidate(&self.kernels[best]);
                 // As it is made in a run that was never stopped: the same bits.
                 if is_side_by_side { side_by_side(again)? } else { again()? }
             }
@@ -217,14 +219,41 @@ impl<'a> Trials<'a> {
             if let Some(found) = self.by_factor(kernel)? {
                 return Ok(found);
             }
-            let (spectrum, extras) = self.decompose(kernel)?;
-            (self.stage)("choosing")?;
-            let candidate = self.fit.judge(kernel.clone(), spectrum, self.design, &extras)?;
+            let candidate = self.candidate(kernel)?;
             let (surfaces, score) = (candidate.surfaces.clone(), candidate.score);
+            let low_rank = candidate.reduction.as_ref().map(|reduction| (reduction.rank(), reduction.mean_residual()));
             kept = Some(candidate);
-            Ok(Tried { kernel: kernel.clone(), surfaces, score, low_rank: None, is_chosen: false })
+            Ok(Tried { kernel: kernel.clone(), surfaces, score, low_rank, is_chosen: false })
         })?;
         Ok((one, kept))
+    }
+
+    /// A kernel's decomposition and what is chosen on it.
+    fn candidate(&self, kernel: &SharedKernel) -> Result<Candidate> {
+        let reduction = match self.method {
+            Method::LowRank { rank } => {
+                (self.stage)("pivoting")?;
+                let found = factor(&**kernel, &self.design.points, ROUNDING, rank, self.fit.seed);
+                Some(Reduction::of(found))
+            }
+            _ => None,
+        };
+        let (spectrum, extras, reduction) = match reduction {
+            Some((matrix, reduction)) => {
+                (self.stage)("decomposing")?;
+                let weights = self.design.weights.as_deref();
+                let spectrum = Spectrum::from_factor(matrix, weights, self.fit.offset)?;
+                let extras = Extras { folds: self.folds.clone(), unlabelled: None };
+                (spectrum, extras, Some(reduction))
+            }
+            None => {
+                let (spectrum, extras) = self.decompose(kernel)?;
+                (spectrum, extras, None)
+            }
+        };
+        (self.stage)("choosing")?;
+        let candidate = self.fit.judge(kernel.clone(), spectrum, self.design, &extras)?;
+        Ok(Candidate { reduction, ..candidate })
     }
 
     fn decompose(&self, kernel: &SharedKernel) -> Result<(Spectrum, Extras)> {
@@ -248,7 +277,8 @@ impl<'a> Trials<'a> {
     fn suits_factors(&self) -> bool {
         let reads = self.unlabelled.is_none() && self.fit.criterion != Criterion::Formula(Formula::Likelihood);
         let is_precomputed = self.kernels.iter().any(|kernel| kernel.is_precomputed());
-        reads && self.kernels.len() > 1 && !is_precomputed && self.method != Method::Primal
+        let is_exact = !matches!(self.method, Method::Primal | Method::LowRank { .. });
+        reads && self.kernels.len() > 1 && !is_precomputed && is_exact
     }
 
     /// The surfaces of a kernel on a factor of its matrix: one at rounding level, or one of limited rank with many rows.
@@ -260,18 +290,18 @@ impl<'a> Trials<'a> {
         }
         (self.stage)("pivoting")?;
         match factor_if_possible(&**kernel, &self.design.points, ROUNDING, n / 2, self.fit.seed) {
-            Some(found) => self.on_factor(kernel, &found).map(Some),
+            Some(found) => self.on_factor(kernel, found).map(Some),
             None => Ok(None),
         }
     }
 
-    fn on_factor(&self, kernel: &SharedKernel, found: &crate::low_rank::Factor) -> Result<Tried> {
+    fn on_factor(&self, kernel: &SharedKernel, found: Factor) -> Result<Tried> {
         (self.stage)("choosing")?;
         let weights = self.design.weights.as_deref();
-        let spectrum = Spectrum::from_factor(&found.matrix, weights, self.fit.offset)?;
+        let low_rank = Some((found.matrix.cols(), found.mean_residual));
+        let spectrum = Spectrum::from_factor(found.matrix, weights, self.fit.offset)?;
         let extras = Extras { folds: self.folds.clone(), unlabelled: None };
         let Candidate { surfaces, score, .. } = self.fit.judge(kernel.clone(), spectrum, self.design, &extras)?;
-        let low_rank = Some((found.matrix.cols(), found.mean_residual));
         Ok(Tried { kernel: kernel.clone(), surfaces, score, low_rank, is_chosen: false })
     }
 
@@ -296,7 +326,7 @@ impl<'a> Trials<'a> {
         self.remembered(&format!("factor {index} {}", kernel.spec()), kernel, || {
             (self.stage)("pivoting")?;
             let found = factor(&**kernel, &self.design.points, ROUNDING, LIMITED, self.fit.seed);
-            self.on_factor(kernel, &found)
+            self.on_factor(kernel, found)
         })
     }
 

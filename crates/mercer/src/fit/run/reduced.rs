@@ -1,0 +1,279 @@
+//! Fits on a factor, K ≈ FFᵀ: f is a sum over the factor's landmarks, everything is read off the spectrum of FFᵀ, and a bound
+//! says how far the predictions can be from those on K.
+//!
+//! With E = K − FFᵀ (positive semidefinite, its diagonal known exactly), γ = Wμ and α̂ = w∘(y − f̂ − b̂)/γ, the dual of the answer,
+//! the exact dual differs by (K + γ)⁻¹Eα̂ on the directions that the offset leaves. Since σ/(σ² + γ) ≤ 1/(2√γ),
+//!
+//! > ‖f − f̂‖ ≤ ½√(‖E‖a/γ) + √a,   |f(x) + b − f̂(x) − b̂| ≤ ½κ√(‖E‖a/γ) + ρ(x)√a,   a = α̂ᵀEα̂, ‖E‖ ≤ tr E,
+//!
+//! where κ bounds the length of the (centred) features and ρ(x) of what the landmarks do not explain of them. For an exponent
+//! m > 1 other than 2 the exact problem picks another ridge: with δ the bound of ‖f − f̂‖, its equation changes by at most
+//! |2 − m|·|log(1 − δ/‖f̂‖)|, its slope is at least min(1, m − 1), and a step Δ in log μ moves f by at most (e^Δ − 1)‖f‖.
+
+use crate::certificate::LowRank;
+use crate::data::Design;
+use crate::kernel::{Kernel, Points};
+use crate::linalg::double::Double;
+use crate::linalg::{Matrix, double};
+use crate::low_rank::Factor;
+use crate::solver::power::{self, Minimum};
+use crate::solver::refine::{Problem, norm};
+use crate::solver::{Solution, spectral};
+use crate::space;
+use crate::spectrum::{Spectrum, Target};
+
+/// Rows up to which a is computed; above it is bounded.
+const EXACT_FORM: usize = 10_000;
+/// Corrections of the coefficients: the triangular factor may be ill-conditioned.
+const REFINEMENTS: usize = 2;
+
+/// The landmarks of a factor, and what they leave.
+pub(super) struct Reduction {
+    landmarks: Vec<usize>,
+    /// L, lower triangular: the features of a point are L⁻¹k(x).
+    lower: Matrix,
+    /// The diagonal of E.
+    residual: Vec<f64>,
+}
+
+impl Reduction {
+    /// F, and the rest.
+    pub fn of(factor: Factor) -> (Matrix, Self) {
+        let lower = factor.at_pivots();
+        (factor.matrix, Reduction { landmarks: factor.pivots, lower, residual: factor.residual })
+    }
+
+    pub fn rank(&self) -> usize {
+        self.landmarks.len()
+    }
+
+    pub fn mean_residual(&self) -> f64 {
+        self.residual.iter().sum::<f64>() / self.residual.len().max(1) as f64
+    }
+
+    pub fn into_landmarks(self) -> Vec<usize> {
+        self.landmarks
+    }
+
+    /// Solves for one target, or for several that share one effective ridge.
+    pub fn solve(
+        &self,
+        spectrum: &Spectrum,
+        kernel: &dyn Kernel,
+        design: &Design,
+        targets: &[(&Target, &[f64])],
+        exponent: f64,
+        lambda: f64,
+    ) -> Vec<(Solution, LowRank)> {
+        let parts: Vec<&Target> = targets.iter().map(|(target, _)| *target).collect();
+        let mut path = spectrum.path(&parts);
+        let minimum = power::minimise(&mut path, exponent, libm::log(lambda), None);
+        let gamma = minimum.log_ridge.map_or(f64::INFINITY, |t| libm::exp(t + libm::log(spectrum.weight_sum())));
+        let problem = Problem {
+            kernel,
+            points: &design.points,
+            root_weights: spectrum.root_weights(),
+            weight_sum: spectrum.weight_sum(),
+            offset: spectrum.has_offset(),
+            gamma,
+            size: spectrum.size(),
+            smallest: 0.0,
+            truncated_by: None,
+        };
+        let mut diagonal = vec![0.0; design.rows()];
+        kernel.diagonal(&design.points, 0, &mut diagonal);
+        let share = self.residual.iter().sum::<f64>() / diagonal.iter().sum::<f64>().max(f64::MIN_POSITIVE);
+        let is_negligible = gamma > 1e250 * spectrum.largest().max(1e-50);
+        let reduced = Reduced {
+            reduction: self,
+            spectrum,
+            kernel,
+            points: &design.points,
+            landmarks: design.points.subset(&self.landmarks),
+            height: diagonal.iter().fold(0.0, |max: f64, k| max.max(*k)).sqrt(),
+            problem,
+        };
+        targets
+            .iter()
+            .map(|(target, y)| {
+                if minimum.log_ridge.is_none() || is_negligible {
+                    let solution = spectral::zero_function(&reduced.problem, self.rank(), target, y, &minimum);
+                    let bound = (exponent > 1.0).then_some(0.0);
+                    let (bound_at_rows, bound_anywhere) = (bound, bound);
+                    return (
+                        solution,
+                        LowRank { rank: self.rank(), residual_share: share, bound_at_rows, bound_anywhere },
+                    );
+                }
+                let dof = path.dof(gamma / spectrum.weight_sum());
+                let (solution, bounds) = reduced.one(target, y, &minimum, exponent, dof);
+                let [bound_at_rows, bound_anywhere] = bounds;
+                (solution, LowRank { rank: self.rank(), residual_share: share, bound_at_rows, bound_anywhere })
+            })
+            .collect()
+    }
+}
+
+/// One problem on a factor.
+struct Reduced<'a> {
+    reduction: &'a Reduction,
+    spectrum: &'a Spectrum,
+    kernel: &'a dyn Kernel,
+    points: &'a Points,
+    landmarks: Points,
+    /// The largest √k(x, x) of the rows.
+    height: f64,
+    problem: Problem<'a>,
+}
+
+/// A model on the rows: f + b, its errors, and how far it is from stationary.
+struct Measured {
+    fitted: Vec<f64>,
+    /// w(y − f − b).
+    pulls: Vec<f64>,
+    errors: Vec<Double>,
+    /// Fᵀ(w(y − f − b)) − γv.
+    gradient: Vec<f64>,
+    /// Fᵀ(w(y − f − b)).
+    features: Vec<f64>,
+}
+
+impl Reduced<'_> {
+    fn one(
+        &self,
+        target: &Target,
+        y: &[f64],
+        minimum: &Minimum,
+        exponent: f64,
+        dof: f64,
+    ) -> (Solution, [Option<f64>; 2]) {
+        let gamma = self.problem.gamma;
+        let (mut v, mut offset) = self.spectrum.linear_coefficients(target, gamma);
+        let mut beta = self.solve_upper(&v);
+        let mut measured = self.measure(&beta, offset, y);
+        for _ in 0..REFINEMENTS {
+            let change = self.spectrum.solve_features(&measured.gradient, gamma);
+            let shift = self.spectrum.mean_of_features(&change);
+            let mean_error = measured.pulls.iter().sum::<f64>() / self.spectrum.weight_sum();
+            let next_v: Vec<f64> = v.iter().zip(&change).map(|(a, b)| a + b).collect();
+            let next_beta = self.solve_upper(&next_v);
+            let next_offset = if self.spectrum.has_offset() { offset + mean_error - shift } else { 0.0 };
+            let next = self.measure(&next_beta, next_offset, y);
+            if norm(&next.gradient) >= 0.5 * norm(&measured.gradient) {
+                break;
+            }
+            (v, beta, offset, measured) = (next_v, next_beta, next_offset, next);
+        }
+        let unit = libm::ldexp(1.0, target.power);
+        let energies = target.z.iter().zip(self.spectrum.eigenvalues()).map(|(z, d)| z * d.sqrt() * unit);
+        let right_side = norm(&energies.collect::<Vec<f64>>()).max(f64::MIN_POSITIVE);
+        let spread = norm(&target.centred) / self.spectrum.weight_sum().sqrt() * unit;
+        let reach = if self.spectrum.has_offset() { 2.0 * self.height } else { self.height };
+        let unfinished = reach * norm(&measured.gradient) / gamma
+            + measured.pulls.iter().sum::<f64>().abs() / self.spectrum.weight_sum();
+        let in_spreads = |value: f64| if spread > 0.0 { value / spread } else { 0.0 };
+        let bounds = self.bounds(&measured, norm(&v), exponent).map(|bound| {
+            let relative = bound.map(|bound| in_spreads(bound + unfinished));
+            relative.filter(|bound| bound.is_finite())
+        });
+        let solution = Solution {
+            coefficients: beta,
+            offset,
+            train_mse: self.problem.mean_square(&measured.errors),
+            fitted: measured.fitted,
+            minimum: minimum.clone(),
+            norm: norm(&v),
+            dof: Some(dof),
+            solve_residual: norm(&measured.gradient) / right_side,
+            relative_error: in_spreads(unfinished).max(f64::EPSILON),
+            condition: (self.spectrum.largest() + gamma) / gamma,
+        };
+        (solution, bounds)
+    }
+
+    fn measure(&self, beta: &[f64], offset: f64, y: &[f64]) -> Measured {
+        let values = space::evaluate(self.kernel, &self.landmarks, &Matrix::column_vector(beta.to_vec()), self.points);
+        let weight = |i: usize| self.spectrum.weight(i);
+        let fitted: Vec<f64> = values.col(0).iter().map(|f| f + offset).collect();
+        let errors: Vec<Double> =
+            values.col(0).iter().zip(y).map(|(f, v)| Double::new(*v).add(-offset).add(-f)).collect();
+        let pulls: Vec<f64> = errors.iter().enumerate().map(|(i, e)| weight(i) * e.value()).collect();
+        let forces = space::evaluate(self.kernel, self.points, &Matrix::column_vector(pulls.clone()), &self.landmarks);
+        let features = self.solve_lower(forces.col(0));
+        let v = self.multiply_upper(beta);
+        let gradient = features.iter().zip(&v).map(|(f, v)| f - self.problem.gamma * v).collect();
+        Measured { fitted, pulls, errors, gradient, features }
+    }
+
+    /// How far predictions can be from those on K: at the rows, and anywhere.
+    fn bounds(&self, measured: &Measured, norm_of_f: f64, exponent: f64) -> [Option<f64>; 2] {
+        if exponent <= 1.0 {
+            return [None, None];
+        }
+        let gamma = self.problem.gamma;
+        let residual = &self.reduction.residual;
+        let weight = |i: usize| self.spectrum.weight(i);
+        let dual: Vec<f64> = measured.pulls.iter().map(|pull| pull / gamma).collect();
+        let trace: f64 = residual.iter().enumerate().map(|(i, e)| weight(i) * e).sum();
+        let by_norm = trace * dual.iter().enumerate().map(|(i, a)| a * a / weight(i)).sum::<f64>();
+        let by_rows = dual.iter().zip(residual).map(|(a, e)| a.abs() * e.sqrt()).sum::<f64>();
+        let mut form = by_norm.min(by_rows * by_rows);
+        if self.points.rows() <= EXACT_FORM && form > 0.0 {
+            let alpha = Matrix::column_vector(dual.clone());
+            let applied: Vec<f64> =
+                space::apply_precisely(self.kernel, self.points, &alpha)[0].iter().map(|sum| sum.value()).collect();
+            let whole = double::dot(&dual, &applied).value();
+            let explained = double::dot(&measured.features, &measured.features).value() / (gamma * gamma);
+            // A difference of nearly equal sums: what rounding may hide is added.
+            form = form.min((whole - explained).max(0.0) + 1e-13 * whole.abs());
+        }
+        let has_offset = self.spectrum.has_offset();
+        let mean = (trace / self.spectrum.weight_sum()).sqrt();
+        let worst = residual.iter().fold(0.0, |max: f64, e| max.max(*e)).sqrt();
+        let reach = if has_offset { 2.0 * self.height } else { self.height };
+        let unseen = if has_offset { worst + mean } else { worst };
+        let drift = 0.5 * (trace * form / gamma).sqrt();
+        let distance = drift + form.sqrt();
+        let shift = if exponent == 2.0 {
+            0.0
+        } else if distance < norm_of_f {
+            let change = (2.0 - exponent).abs() * -libm::log1p(-distance / norm_of_f) / (exponent - 1.0).min(1.0);
+            reach * libm::expm1(change) * (norm_of_f + distance)
+        } else if distance == 0.0 {
+            0.0
+        } else {
+            return [None, None];
+        };
+        let at = |unseen: f64| Some(reach * drift + unseen * form.sqrt() + shift);
+        [at(unseen), at(reach)]
+    }
+
+    /// L⁻¹ b.
+    fn solve_lower(&self, b: &[f64]) -> Vec<f64> {
+        let lower = &self.reduction.lower;
+        let mut x = b.to_vec();
+        for k in 0..x.len() {
+            x[k] /= lower.get(k, k);
+            let (done, rest) = x.split_at_mut(k + 1);
+            rest.iter_mut().zip(&lower.col(k)[k + 1..]).for_each(|(x, l)| *x -= done[k] * l);
+        }
+        x
+    }
+
+    /// L⁻ᵀ b.
+    fn solve_upper(&self, b: &[f64]) -> Vec<f64> {
+        let lower = &self.reduction.lower;
+        let mut x = b.to_vec();
+        for k in (0..x.len()).rev() {
+            let known = double::dot(&lower.col(k)[k + 1..], &x[k + 1..]).value();
+            x[k] = (x[k] - known) / lower.get(k, k);
+        }
+        x
+    }
+
+    /// Lᵀ b.
+    fn multiply_upper(&self, b: &[f64]) -> Vec<f64> {
+        let lower = &self.reduction.lower;
+        (0..b.len()).map(|k| double::dot(&lower.col(k)[k..], &b[k..]).value()).collect()
+    }
+}
