@@ -205,6 +205,18 @@ pub(crate) fn lower_square(a: &Matrix) -> Matrix {
     out
 }
 
+/// AAᵀ, its lower triangle.
+pub(crate) fn lower_square_of_rows(a: &Matrix) -> Matrix {
+    let mut out = Matrix::zeros(a.rows, a.rows);
+    lower_product(&mut out, a.view(), a.view().transpose());
+    out
+}
+
+/// L⁻¹ b, in the place of b, for a lower triangular L.
+pub(crate) fn solve_lower(lower: &Matrix, b: &mut Matrix) {
+    triangular_solve::solve_lower_triangular_in_place(lower.view(), b.view_mut(), shares());
+}
+
 /// The lower triangle of a b.
 fn lower_product(out: &mut Matrix, a: MatRef<'_, f64>, b: MatRef<'_, f64>) {
     triangular::matmul(

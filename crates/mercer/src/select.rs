@@ -10,7 +10,7 @@ pub use judge::Score;
 pub(crate) use judge::{Extras, Judge};
 
 use crate::criterion::Criterion;
-use crate::spectrum::{Path, Spectrum};
+use crate::spectrum::Path;
 use judge::{HIGHEST, LOWEST};
 
 /// What a search asks of a criterion on one decomposition.
@@ -35,7 +35,8 @@ impl Scorer for Judge<'_> {
     }
 
     fn useful_lambdas(&self, exponent: f64) -> Vec<f64> {
-        useful_lambdas(self.spectrum(), self.path(), exponent)
+        let spectrum = self.spectrum();
+        lambdas_along(self.path(), spectrum.largest(), spectrum.weight_sum(), exponent)
     }
 
     fn criterion(&self) -> &Criterion {
@@ -265,8 +266,8 @@ fn chosen(judge: &dyn Scorer, scores: &[Score]) -> Option<usize> {
 }
 
 /// log λ at evenly spaced ridges; for m < 1 only where the stationary point is a minimum (λ rises with μ).
-fn useful_lambdas(spectrum: &Spectrum, path: &Path, exponent: f64) -> Vec<f64> {
-    let unit = libm::log(spectrum.largest() / spectrum.weight_sum());
+pub(crate) fn lambdas_along(path: &Path, largest: f64, weight_sum: f64, exponent: f64) -> Vec<f64> {
+    let unit = libm::log(largest / weight_sum);
     let mut grid: Vec<f64> = (0..GRID)
         .map(|i| unit + LOWEST + (HIGHEST - LOWEST) * i as f64 / (GRID - 1) as f64)
         .filter(|t| 1.0 - (2.0 - exponent) * path.point(*t).slope > 0.0)

@@ -44,7 +44,7 @@ impl Fitted {
         let path = spectrum.path(&targets);
         let log_lambdas: Vec<f64> = match lambdas {
             Some(lambdas) => lambdas.iter().map(|lambda| libm::log(*lambda)).collect(),
-            None => super::useful_lambdas(spectrum, &path, exponent),
+            None => super::lambdas_along(&path, spectrum.largest(), spectrum.weight_sum(), exponent),
         };
         let mut points: Vec<PathPoint> = log_lambdas
             .iter()

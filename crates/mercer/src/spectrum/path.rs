@@ -133,6 +133,16 @@ impl Path {
         Path::new(eigenvalues, &energies, 0.0, total, weight_sum, false, power)
     }
 
+    /// The same with energy `rest` that no eigenvalue reaches.
+    pub(crate) fn with_rest(eigenvalues: &[f64], z: &[f64], rest: f64, weight_sum: f64, offset: bool) -> Self {
+        let size = z.iter().fold(rest.sqrt(), |max: f64, v| max.max(v.abs()));
+        let power = if size > 0.0 { exponent_of(size) } else { 0 };
+        let energies: Vec<f64> = z.iter().map(|v| libm::ldexp(*v, -power)).map(|v| v * v).collect();
+        let rest = libm::ldexp(rest, -2 * power);
+        let total = energies.iter().sum::<f64>() + rest;
+        Path::new(eigenvalues, &energies, rest, total, weight_sum, offset, power)
+    }
+
     /// ‖f_μ‖, where ‖f_μ‖² = Σ d z²/(d + Wμ)².
     pub fn norm(&self, ridge: f64) -> f64 {
         let gamma = self.weight_sum * ridge;

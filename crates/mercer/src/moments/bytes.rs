@@ -1,0 +1,119 @@
+//! Moments as bytes: a model that says how tables are read and which landmarks there are, then all sums.
+//!
+//! ```text
+//! 0   magic 93 4D 4F 4D 45 4E 54 0A     8   version (u32)        12  folds (u32)
+//! 16  length of the model (u64)         24  count of numbers (u64)
+//! 32  the model, the numbers (f64), SHA-256 of everything before it
+//! ```
+//! All little-endian. Every length is checked against the bytes that are there before anything is reserved.
+
+use sha2::{Digest, Sha256};
+
+use super::sums::Sums;
+use super::{LandmarkMap, Moments};
+use crate::format::{self, FormatError};
+use crate::linalg::Matrix;
+use crate::model::{Expansion, Model};
+
+const MAGIC: [u8; 8] = [0x93, b'M', b'O', b'M', b'E', b'N', b'T', b'\n'];
+const VERSION: u32 = 1;
+const FIXED: usize = 32;
+const CHECKSUM: usize = 32;
+
+impl Moments {
+    /// The bytes of moments and of a model that was fitted to them.
+    pub fn to_bytes(&self, model: &Model) -> Result<Vec<u8>, FormatError> {
+        let model = format::to_bytes(model)?;
+        let mut numbers = self.map.lower.as_slice().to_vec();
+        numbers.extend_from_slice(&self.pilot.0);
+        numbers.extend_from_slice(&self.pilot.1);
+        numbers.extend(self.ranges.iter().flatten());
+        self.folds.iter().for_each(|fold| numbers.extend(fold.numbers()));
+        if numbers.iter().any(|x| !x.is_finite()) {
+            return Err(FormatError::NotFinite);
+        }
+        let mut bytes = Vec::with_capacity(FIXED + model.len() + 8 * numbers.len() + CHECKSUM);
+        bytes.extend(MAGIC);
+        bytes.extend(VERSION.to_le_bytes());
+        bytes.extend((self.folds.len() as u32).to_le_bytes());
+        bytes.extend((model.len() as u64).to_le_bytes());
+        bytes.extend((numbers.len() as u64).to_le_bytes());
+        bytes.extend(model);
+        numbers.iter().for_each(|number| bytes.extend(number.to_le_bytes()));
+        let checksum = Sha256::digest(&bytes);
+        bytes.extend_from_slice(&checksum);
+        Ok(bytes)
+    }
+
+    /// Whether bytes begin like a file of moments.
+    pub fn are_in(bytes: &[u8]) -> bool {
+        bytes.len() >= MAGIC.len() && bytes[..MAGIC.len()] == MAGIC
+    }
+
+    /// The moments that bytes hold, and the model beside them.
+    pub fn from_bytes(bytes: &[u8]) -> Result<(Self, Model), FormatError> {
+        let fixed: &[u8; FIXED] = bytes.first_chunk().ok_or(FormatError::NotAModel)?;
+        if fixed[..8] != MAGIC || bytes.len() < FIXED + CHECKSUM {
+            return Err(FormatError::NotAModel);
+        }
+        let u32_at = |at: usize| u32::from_le_bytes(std::array::from_fn(|i| fixed[at + i]));
+        let u64_at = |at: usize| u64::from_le_bytes(std::array::from_fn(|i| fixed[at + i]));
+        if u32_at(8) != VERSION {
+            return Err(FormatError::Version(u32_at(8)));
+        }
+        let (folds, length, count) = (u32_at(12) as usize, u64_at(16), u64_at(24));
+        let said = count
+            .checked_mul(8)
+            .and_then(|numbers| numbers.checked_add(length)?.checked_add((FIXED + CHECKSUM) as u64))
+            .unwrap_or(u64::MAX);
+        if said != bytes.len() as u64 {
+            return Err(FormatError::Length { said, found: bytes.len() as u64 });
+        }
+        let (content, checksum) = bytes.split_at(bytes.len() - CHECKSUM);
+        if Sha256::digest(content).as_slice() != checksum {
+            return Err(FormatError::Checksum);
+        }
+        let (model, numbers) = content[FIXED..].split_at(length as usize);
+        let model = format::from_bytes(model)?;
+        let contradiction = |what: &str| FormatError::Contradiction(what.to_owned());
+        let Expansion::Kernel { points, .. } = &model.expansion else {
+            return Err(contradiction("moments without landmarks"));
+        };
+        let (width, targets) = (points.rows(), model.summaries.len());
+        let per_fold = Sums::length(width, targets);
+        let before = width.checked_mul(width).and_then(|square| square.checked_add(width + 3 * targets));
+        let expected = per_fold
+            .and_then(|per_fold| per_fold.checked_mul(folds)?.checked_add(before?))
+            .filter(|expected| *expected as u64 == count && folds >= 2);
+        let (Some(_), Some(per_fold)) = (expected, per_fold) else {
+            return Err(contradiction("its sizes do not fit its numbers"));
+        };
+        let numbers: Vec<f64> =
+            numbers.chunks_exact(8).map(|b| f64::from_le_bytes(std::array::from_fn(|i| b[i]))).collect();
+        if numbers.iter().any(|x| !x.is_finite()) {
+            return Err(FormatError::NotFinite);
+        }
+        let (lower, rest) = numbers.split_at(width * width);
+        let (features, rest) = rest.split_at(width);
+        let (values, rest) = rest.split_at(targets);
+        let (ranges, rest) = rest.split_at(2 * targets);
+        let lower = Matrix::from_columns(width, width, lower.to_vec())
+            .map_err(|_| contradiction("its sizes do not fit its numbers"))?;
+        if (0..width).any(|k| !(lower.get(k, k) > 0.0)) {
+            return Err(contradiction("landmarks that depend on each other"));
+        }
+        let folds: Option<Vec<Sums>> =
+            rest.chunks_exact(per_fold).map(|part| Sums::from_numbers(width, targets, part)).collect();
+        let folds = folds.ok_or_else(|| contradiction("its sizes do not fit its numbers"))?;
+        let map = LandmarkMap::new(model.encoder.clone(), model.kernel.clone(), points.clone(), lower);
+        let moments = Moments {
+            targets: model.summaries.iter().map(|summary| summary.target.clone()).collect(),
+            pilot: (features.to_vec(), values.to_vec()),
+            ranges: ranges.chunks_exact(2).map(|pair| [pair[0], pair[1]]).collect(),
+            rows: folds.iter().map(|fold| fold.rows).sum(),
+            folds,
+            map,
+        };
+        Ok((moments, model))
+    }
+}

@@ -1,0 +1,89 @@
+//! φ(x) = L⁻¹k(x): the functions that landmarks span, in an orthonormal basis.
+
+use rayon::prelude::*;
+use sha2::{Digest, Sha256};
+
+use crate::data::Encoder;
+use crate::error::{Error, Result};
+use crate::kernel::{Points, SharedKernel};
+use crate::linalg::{Matrix, solve_lower};
+use crate::low_rank::factor;
+
+/// Landmarks of a kernel, how tables are read for it, and L with LLᵀ their Gram matrix.
+#[derive(Debug, Clone)]
+pub struct LandmarkMap {
+    pub(crate) encoder: Encoder,
+    pub(crate) kernel: SharedKernel,
+    pub(crate) landmarks: Points,
+    pub(crate) lower: Matrix,
+    fingerprint: [u8; 32],
+}
+
+impl LandmarkMap {
+    /// Landmarks by randomly pivoted Cholesky among rows that were read by `encoder`.
+    pub fn choose(kernel: &SharedKernel, encoder: Encoder, sample: &Points, rank: usize, seed: u64) -> Result<Self> {
+        if kernel.is_precomputed() {
+            return Err(Error::argument("the kernel", "one with a formula", "precomputed"));
+        }
+        let kernel = kernel.fitted_to(sample, None)?;
+        let found = factor(&*kernel, sample, 1e-12, rank, seed);
+        if found.pivots.is_empty() {
+            return Err(Error::NotAKernel("the kernel is 0 on all rows of the sample".into()));
+        }
+        Ok(LandmarkMap::new(encoder, kernel, sample.subset(&found.pivots), found.at_pivots()))
+    }
+
+    pub(crate) fn new(encoder: Encoder, kernel: SharedKernel, landmarks: Points, lower: Matrix) -> Self {
+        let mut hash = Sha256::new();
+        hash.update(kernel.spec());
+        hash.update(format!("{encoder:?}"));
+        for j in 0..landmarks.features() {
+            landmarks.feature(j).iter().for_each(|value| hash.update(value.to_le_bytes()));
+        }
+        for j in 0..landmarks.code_columns() {
+            landmarks.codes(j).iter().for_each(|code| hash.update(code.to_le_bytes()));
+        }
+        LandmarkMap { encoder, kernel, landmarks, lower, fingerprint: hash.finalize().into() }
+    }
+
+    /// Number of features.
+    pub fn width(&self) -> usize {
+        self.landmarks.rows()
+    }
+
+    /// How tables are read.
+    pub fn encoder(&self) -> &Encoder {
+        &self.encoder
+    }
+
+    /// The kernel, with its numbers.
+    pub fn kernel(&self) -> &SharedKernel {
+        &self.kernel
+    }
+
+    /// A hash of everything that φ depends on.
+    pub fn fingerprint(&self) -> [u8; 32] {
+        self.fingerprint
+    }
+
+    /// φ of every point, one column each.
+    pub(crate) fn features(&self, points: &Points) -> Matrix {
+        let width = self.width();
+        let mut out = Matrix::zeros(width, points.rows());
+        out.as_mut_slice().par_chunks_mut(width).enumerate().for_each(|(i, column)| {
+            points.with_point(i, |x| self.kernel.values(x, &self.landmarks, 0, column));
+        });
+        solve_lower(&self.lower, &mut out);
+        out
+    }
+
+    /// β with f(x) = Σ βⱼ k(x, lⱼ) = vᵀφ(x): L⁻ᵀv.
+    pub(crate) fn coefficients(&self, v: &[f64]) -> Vec<f64> {
+        let mut beta = v.to_vec();
+        for k in (0..beta.len()).rev() {
+            let known = crate::linalg::double::dot(&self.lower.col(k)[k + 1..], &beta[k + 1..]).value();
+            beta[k] = (beta[k] - known) / self.lower.get(k, k);
+        }
+        beta
+    }
+}

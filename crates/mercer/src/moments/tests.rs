@@ -1,0 +1,162 @@
+use super::*;
+use crate::Fit;
+use crate::data::{Design, Encoding, Missing, Scale, TextAs};
+use crate::kernel::parse;
+
+fn table(rows: usize) -> (Matrix, Matrix) {
+    let mut state = 1_u64;
+    let mut draw = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as f64 / (1_u64 << 31) as f64
+    };
+    let x = Matrix::from_fn(rows, 3, |_, _| 4.0 * draw() - 2.0);
+    let y = Matrix::from_fn(rows, 2, |i, t| {
+        let wave = libm::sin(2.0 * x.get(i, 0)) + 0.5 * x.get(i, 1) * x.get(i, t + 1);
+        100.0 * t as f64 + wave + 0.2 * (draw() - 0.5)
+    });
+    (x, y)
+}
+
+fn design(x: &Matrix, y: &Matrix, weights: Option<&[f64]>) -> Design {
+    let encoding =
+        Encoding { scale: Scale::Standard, missing: Missing::Error, text_as: TextAs::OneHot, nonnegative: false };
+    Design::from_matrix(x, y, weights, encoding).unwrap()
+}
+
+fn gathered(design: &Design, rank: usize, parts: usize) -> Moments {
+    let kernel = parse("gaussian(lengthscale=1.5)").unwrap();
+    let map = LandmarkMap::choose(&kernel, design.encoder.clone(), &design.points, rank, 1).unwrap();
+    let pilot: Vec<usize> = (0..50).collect();
+    let first = Matrix::from_fn(50, design.y.cols(), |i, t| design.y.get(i, t));
+    let empty = Moments::new(map, design.targets.clone(), 5, (&design.points.subset(&pilot), &first)).unwrap();
+    let n = design.rows();
+    let mut all: Option<Moments> = None;
+    for part in 0..parts {
+        let rows: Vec<usize> = (part * n / parts..(part + 1) * n / parts).collect();
+        let y = Matrix::from_fn(rows.len(), design.y.cols(), |i, t| design.y.get(rows[i], t));
+        let weights: Option<Vec<f64>> =
+            design.weights.as_ref().map(|weights| rows.iter().map(|row| weights[*row]).collect());
+        let mut moments = empty.emptied();
+        moments.absorb(&design.points.subset(&rows), &y, weights.as_deref()).unwrap();
+        match &mut all {
+            Some(all) => all.merge(&moments).unwrap(),
+            None => all = Some(moments),
+        }
+    }
+    all.unwrap()
+}
+
+/// The features of a design as a table of their own: a linear fit to them is the fit on landmarks.
+fn features(design: &Design, map: &LandmarkMap) -> Matrix {
+    let columns = map.features(&design.points);
+    Matrix::from_fn(columns.cols(), columns.rows(), |i, j| columns.get(j, i))
+}
+
+#[test]
+fn a_fit_to_moments_is_a_linear_fit_to_the_features() {
+    let (x, y) = table(400);
+    let uneven: Vec<f64> = (0..400).map(|i| 0.5 + (i % 7) as f64).collect();
+    for weights in [None, Some(&uneven[..])] {
+        let design = design(&x, &y, weights);
+        let moments = gathered(&design, 30, 1);
+        let f = features(&design, moments.map());
+        for offset in [true, false] {
+            for exponent in [0.7, 1.0, 1.5, 2.0, 3.0] {
+                let lambda = 1e-3;
+                let settings = MomentFit::new().exponents(&[exponent]).lambdas(&[lambda]);
+                let settings = if offset { settings } else { settings.without_offset() };
+                let solved = settings.fit(&moments).unwrap();
+                let linear = Fit::new(crate::kernel::product::Linear).exponent(exponent).lambda(lambda);
+                let linear = if offset { linear } else { linear.without_offset() };
+                let direct = linear.fit_weighted(&f, &y, weights).unwrap();
+                let (a, b) = (solved.model.predict(&x).unwrap(), direct.model.predict(&f).unwrap());
+                for t in 0..2 {
+                    let spread = 1.0;
+                    let worst = a.col(t).iter().zip(b.col(t)).map(|(a, b)| (a - b).abs() / spread).fold(0.0, f64::max);
+                    assert!(worst < 1e-8, "exponent {exponent}, offset {offset}, target {t}: {worst}");
+                    let (own, other) = (&solved.model.summaries[t], &direct.model.summaries[t]);
+                    assert!((own.train_rmse / other.train_rmse - 1.0).abs() < 1e-8);
+                    assert!((own.dof.unwrap() - other.dof.unwrap()).abs() < 1e-7);
+                    assert!((own.norm / other.norm - 1.0).abs() < 1e-8);
+                    assert!(own.certificate.holds, "{:?}", own.certificate);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn errors_of_folds_are_those_of_refits() {
+    let (x, y) = table(300);
+    let design = design(&x, &y, None);
+    let moments = gathered(&design, 25, 1);
+    let f = features(&design, moments.map());
+    let (exponents, lambdas) = ([1.0, 1.5, 2.0], [1e-4, 1e-2, 1.0]);
+    let solved = MomentFit::new().exponents(&exponents).lambdas(&lambdas).on_grid().fit(&moments).unwrap();
+    for t in 0..2 {
+        let target = Matrix::column_vector(y.col(t).to_vec());
+        for (e, exponent) in exponents.iter().enumerate() {
+            for (l, lambda) in lambdas.iter().enumerate() {
+                let mut squares = 0.0;
+                for fold in 0..5 {
+                    let is_held = |row: usize| fold_of(&design.points, &design.y, row, 5) == fold;
+                    let kept: Vec<usize> = (0..300).filter(|row| !is_held(*row)).collect();
+                    let part = Matrix::from_fn(kept.len(), f.cols(), |i, j| f.get(kept[i], j));
+                    let values = Matrix::from_fn(kept.len(), 1, |i, _| target.get(kept[i], 0));
+                    let fit = Fit::new(crate::kernel::product::Linear).exponent(*exponent).lambda(*lambda);
+                    let predicted = fit.fit_weighted(&part, &values, None).unwrap().model.predict(&f).unwrap();
+                    let held = (0..300).filter(|row| is_held(*row));
+                    squares += held.map(|row| (predicted.get(row, 0) - target.get(row, 0)).powi(2)).sum::<f64>();
+                }
+                let score = solved.surfaces[t].scores[e][l];
+                assert!((score.value / (squares / 300.0) - 1.0).abs() < 1e-8, "{} {}", score.value, squares / 300.0);
+                assert!(score.standard_error.unwrap() > 0.0);
+            }
+        }
+    }
+}
+
+#[test]
+fn parts_merge_to_the_whole_and_come_back_from_bytes() {
+    let (x, y) = table(5000);
+    let design = design(&x, &y, None);
+    let (whole, merged) = (gathered(&design, 40, 1), gathered(&design, 40, 7));
+    assert_eq!((whole.rows(), merged.rows()), (5000, 5000));
+    let settings = MomentFit::new().exponents(&[1.0, 1.5, 2.0]);
+    let (a, b) = (settings.fit(&whole).unwrap(), settings.fit(&merged).unwrap());
+    let (p, q) = (a.model.predict(&x).unwrap(), b.model.predict(&x).unwrap());
+    for t in 0..2 {
+        let worst = p.col(t).iter().zip(q.col(t)).map(|(p, q)| (p - q).abs()).fold(0.0, f64::max);
+        assert!(worst < 1e-10, "{worst}");
+    }
+    let bytes = merged.to_bytes(&b.model).unwrap();
+    assert!(Moments::are_in(&bytes));
+    let (back, model) = Moments::from_bytes(&bytes).unwrap();
+    assert_eq!(model.predict(&x).unwrap(), q);
+    assert_eq!(settings.fit(&back).unwrap().model.predict(&x).unwrap(), q);
+    let mut grown = back.clone();
+    grown.merge(&back).unwrap();
+    assert_eq!(grown.rows(), 10_000);
+    for place in (0..bytes.len()).step_by(97) {
+        let mut damaged = bytes.clone();
+        damaged[place] ^= 1 << (place % 8);
+        assert!(Moments::from_bytes(&damaged).is_err(), "byte {place}");
+    }
+    (0..bytes.len()).step_by(131).for_each(|length| assert!(Moments::from_bytes(&bytes[..length]).is_err()));
+}
+
+#[test]
+fn what_does_not_fit_is_refused() {
+    let (x, y) = table(200);
+    let design = design(&x, &y, None);
+    let mut moments = gathered(&design, 10, 1);
+    let other = gathered(&design, 12, 1);
+    assert!(moments.merge(&other).unwrap_err().to_string().contains("same landmarks"));
+    assert!(moments.absorb(&design.points, &Matrix::zeros(3, 2), None).is_err());
+    assert!(moments.absorb(&design.points, &design.y, Some(&[1.0])).is_err());
+    assert!(MomentFit::new().exponents(&[]).fit(&moments).is_err());
+    assert!(MomentFit::new().lambdas(&[0.0]).fit(&moments).is_err());
+    assert!(MomentFit::new().fit(&moments.emptied()).is_err());
+    let precomputed = parse("precomputed").unwrap();
+    assert!(LandmarkMap::choose(&precomputed, design.encoder.clone(), &design.points, 5, 1).is_err());
+}
