@@ -55,6 +55,7 @@
 //! | [`assess`] | an error estimate that selection did not touch |
 //! | [`journal`] | resuming a long selection |
 //! | [`low_rank`] | K ≈ FFᵀ with a residual that is known |
+//! | [`online`] | rows one at a time, each predicted before it is learned |
 //! | [`linear`] | f(x) = xᵀw + b: least squares, ridge, Tikhonov, Lasso, logistic and support vector machines |
 //! | [`plan`] | method and memory, before anything is allocated |
 //! | [`Fit`], [`Model`] | the front door, and what comes out of it |
@@ -80,6 +81,7 @@ pub mod loss;
 pub mod low_rank;
 pub mod metric;
 mod model;
+pub mod online;
 pub mod penalty;
 pub mod plan;
 pub mod range;
