@@ -249,6 +249,15 @@ impl Online {
             Phase::WarmUp(_) => None,
         }
     }
+
+    /// The largest difference between this model and [`batch`](Self::batch) at the rows, in units of the target's
+    /// spread; `None` when the rows are no longer kept.
+    pub fn difference_from_batch(&mut self) -> Option<Result<f64>> {
+        match &mut self.phase {
+            Phase::Running(learner) => learner.difference_from_batch(),
+            Phase::WarmUp(_) => None,
+        }
+    }
 }
 
 /// Both tables, one below the other.

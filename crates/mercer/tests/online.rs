@@ -400,6 +400,7 @@ fn models_leave_the_stream_whole() {
         if let Some(batch) = online.batch() {
             let batch = batch.unwrap();
             assert!((batch.summary().objective / summary.objective - 1.0).abs() < 1e-9);
+            assert!(online.difference_from_batch().unwrap().unwrap() < 1e-9);
             assert!(apart(batch.model.predict(&fresh().0).unwrap().col(0), expected.col(0), &y) < 1e-9);
         }
     }
@@ -489,7 +490,7 @@ fn what_cannot_be_learned_is_refused_with_its_place() {
     let (x, y) = rows(40);
     let fit = || fit_of("gaussian(lengthscale=0.6)", 1.5, 1e-3, true);
     let roles = Roles { targets: vec!["y".into()], ..Roles::default() };
-    let text = |result: mercer::Result<Online>| result.unwrap_err().to_string();
+    let text = |result: Result<Online>| result.unwrap_err().to_string();
     assert!(text(Online::new(fit(), Roles::default())).contains("targets"));
     assert!(text(Online::new(fit(), Roles { weight: Some("x1".into()), ..roles.clone() })).contains("weight"));
     assert!(text(Online::new(fit().lambdas(&[1.0, 2.0]), roles.clone())).contains("one number"));

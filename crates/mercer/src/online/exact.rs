@@ -155,8 +155,8 @@ impl ExactRows {
         let spectrum = self.spectrum()?;
         let target = spectrum.target(&self.targets)?;
         let pair = [(&target, self.targets.as_slice())];
-        let lambda = libm::exp(follower.log_lambda);
-        let mut all = spectral::solve(&spectrum, &*self.kernel, &self.points, &pair, follower.exponent, lambda);
+        let mut all =
+            spectral::solve(&spectrum, &*self.kernel, &self.points, &pair, follower.exponent, follower.lambda());
         all.pop().ok_or_else(|| Error::Decomposition("the solution is not finite".into()))
     }
 
@@ -193,6 +193,15 @@ impl ExactRows {
         let measured = measured.ok_or_else(|| Error::Decomposition("the solution is not finite".into()))?;
         let condition = ((self.squares.sqrt() + gamma) / gamma).min(f64::MAX);
         Ok(problem.solution(measured, &follower.minimum, follower.exponent, None, condition))
+    }
+
+    /// The largest difference of this model from other values at its rows, in units of the target's spread.
+    pub fn difference_from(&self, values: &[f64]) -> f64 {
+        let own =
+            space::evaluate(&*self.kernel, &self.points, &Matrix::column_vector(self.alpha.clone()), &self.points);
+        let differences = own.as_slice().iter().zip(values).map(|(f, other)| (f + self.intercept - other).abs());
+        let largest = differences.fold(0.0, f64::max);
+        if largest == 0.0 { 0.0 } else { largest / self.target_variance().sqrt() }
     }
 
     /// The variance of the target (its mean square, without an offset).

@@ -63,7 +63,7 @@ pub(super) enum Found {
 #[derive(Debug, Clone)]
 pub(super) struct Follower {
     pub exponent: f64,
-    pub log_lambda: f64,
+    lambda: f64,
     /// What is known of the present minimum; its `log_ridge` is where the next search starts.
     pub minimum: Minimum,
     /// Rows at the last full decomposition.
@@ -85,8 +85,7 @@ enum Search {
 
 impl Follower {
     pub fn new(exponent: f64, lambda: f64, minimum: Minimum) -> Self {
-        let log_lambda = libm::log(lambda);
-        Follower { exponent, log_lambda, minimum, isolated_at: 0, zero_was_hinted: None, factors: 0, decompositions: 0 }
+        Follower { exponent, lambda, minimum, isolated_at: 0, zero_was_hinted: None, factors: 0, decompositions: 0 }
     }
 
     /// The minimiser for the rows that the system holds now.
@@ -126,9 +125,9 @@ impl Follower {
     }
 
     /// All stationary points, on a full decomposition.
-    pub fn isolate(&mut self, system: &mut impl System) -> Result<()> {
+    fn isolate(&mut self, system: &mut impl System) -> Result<()> {
         let mut path = system.full_path()?;
-        self.minimum = power::minimise(&mut path, self.exponent, self.log_lambda, self.minimum.log_ridge);
+        self.minimum = power::minimise(&mut path, self.exponent, self.log_lambda(), self.minimum.log_ridge);
         self.isolated_at = system.rows();
         self.zero_was_hinted = None;
         self.decompositions += 1;
@@ -137,7 +136,7 @@ impl Follower {
 
     /// Goes on with another λ.
     pub fn restart_at(&mut self, lambda: f64) {
-        self.log_lambda = libm::log(lambda);
+        self.lambda = lambda;
         self.forget();
     }
 
@@ -149,7 +148,7 @@ impl Follower {
     fn must_isolate(&mut self, system: &impl System) -> bool {
         let n = system.rows();
         if self.exponent == 2.0 {
-            self.minimum = only(self.log_lambda, 0.0, 1.0);
+            self.minimum = only(self.log_lambda(), 0.0, 1.0);
             return false;
         }
         if self.exponent > 1.0 {
@@ -163,9 +162,17 @@ impl Follower {
         self.minimum.log_ridge.is_none() && self.exponent == 1.0 && limit() > 0.0
     }
 
+    pub fn lambda(&self) -> f64 {
+        self.lambda
+    }
+
+    fn log_lambda(&self) -> f64 {
+        libm::log(self.lambda)
+    }
+
     /// log(λm/2).
     fn constant(&self) -> f64 {
-        self.log_lambda + libm::log(self.exponent / 2.0)
+        self.log_lambda() + libm::log(self.exponent / 2.0)
     }
 
     fn search(&mut self, system: &impl System, start: f64, is_fresh: bool) -> Result<Search> {
@@ -210,9 +217,9 @@ impl Follower {
     /// log μ on a path that is known near `start`; `None` if another kind of minimum may have taken over.
     fn choose(&self, path: &mut Path, start: f64, is_fresh: bool) -> Option<(f64, Minimum)> {
         if self.exponent == 2.0 {
-            return Some((self.log_lambda, only(self.log_lambda, 0.0, 1.0)));
+            return Some((self.log_lambda(), only(self.log_lambda(), 0.0, 1.0)));
         }
-        let minimum = power::minimise(path, self.exponent, self.log_lambda, Some(start));
+        let minimum = power::minimise(path, self.exponent, self.log_lambda(), Some(start));
         if self.exponent >= 1.0 {
             return minimum.log_ridge.map(|t| (t, minimum));
         }

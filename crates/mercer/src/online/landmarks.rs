@@ -191,8 +191,8 @@ impl Landmarks {
     /// Brings the minimiser to the moments that are there.
     pub fn settle(&mut self, follower: &mut Follower) -> Result<()> {
         let floor = ROUNDING * self.trace() / self.rows as f64;
-        if follower.exponent == 2.0 && libm::exp(follower.log_lambda) < floor {
-            follower.log_lambda = libm::log(floor);
+        if follower.exponent == 2.0 && follower.lambda() < floor {
+            follower.restart_at(floor);
         }
         match follower.settle(self)? {
             Found::Zero => {
@@ -229,7 +229,7 @@ impl Landmarks {
     /// stationary points.
     pub fn solution(&mut self, follower: &mut Follower) -> Result<Solution> {
         if follower.exponent < 1.0 {
-            follower.isolate(self)?;
+            follower.forget();
             self.settle(follower)?;
         }
         let minimum = follower.minimum.clone();

@@ -261,8 +261,17 @@ impl Learner {
     /// The fit of all rows at once.
     pub fn batch(&self) -> Option<Result<Fitted>> {
         let Rows::Exact(rows) = &self.rows else { return None };
-        let fit = self.fit.clone().lambda(libm::exp(self.follower.log_lambda));
+        let fit = self.fit.clone().lambda(self.follower.lambda());
         Some(fit.fit_design(self.design(rows)))
+    }
+
+    /// How far the fitted values of the batch fit are from this model's, in units of the target's spread.
+    pub fn difference_from_batch(&mut self) -> Option<Result<f64>> {
+        if let Err(error) = self.settle() {
+            return Some(Err(error));
+        }
+        let Rows::Exact(rows) = &self.rows else { return None };
+        Some(self.batch()?.map(|batch| rows.difference_from(&batch.solutions[0].fitted)))
     }
 
     pub fn state(&self) -> State {
@@ -277,7 +286,7 @@ impl Learner {
             rows: self.count(),
             method,
             kernel: self.kernel.spec(),
-            lambda: libm::exp(self.follower.log_lambda),
+            lambda: self.follower.lambda(),
             exponent: self.follower.exponent,
             effective_ridge: self.follower.minimum.log_ridge.map(libm::exp),
             norm,
@@ -293,7 +302,7 @@ impl Learner {
             Rows::Exact(rows) => (rows.points.clone(), rows.solution(&mut self.follower)?, rows.target_variance()),
             Rows::Landmarks(rows) => (rows.points.clone(), rows.solution(&mut self.follower)?, rows.target_variance()),
         };
-        let lambda = libm::exp(self.follower.log_lambda);
+        let lambda = self.follower.lambda();
         let exponent = self.follower.exponent;
         let summary = Summary {
             target: self.target.clone(),
