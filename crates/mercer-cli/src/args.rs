@@ -5,6 +5,7 @@ mod fit;
 mod linear;
 mod loss;
 mod path;
+mod stream;
 mod table;
 mod values;
 
@@ -16,6 +17,7 @@ pub use compare::CompareOptions;
 pub use fit::FitOptions;
 pub use loss::{ClassWeightArgument, LossArgument, ManyClassesArgument};
 pub use path::PathOptions;
+pub use stream::StreamOptions;
 pub use table::{RowOptions, TableOptions};
 pub use values::{KernelArgument, ScaleArgument, Style, TextArgument};
 
@@ -70,6 +72,7 @@ pub enum Command {
     Predict(PredictOptions),
     Path(Box<PathOptions>),
     Compare(Box<CompareOptions>),
+    Stream(Box<StreamOptions>),
     Inspect(InspectOptions),
     Generate(GenerateOptions),
     /// Generate data, fit, predict and draw: everything in a few seconds

@@ -227,7 +227,7 @@ fn check_places(options: &FitOptions) -> anyhow::Result<()> {
 }
 
 /// Says why, if a certificate does not hold.
-fn certified(model: &Model, common: &Common) -> Done {
+pub fn certified(model: &Model, common: &Common) -> Done {
     let mut done = Done::Certified;
     for summary in model.summaries() {
         if let Some(reason) = &summary.certificate.reason {

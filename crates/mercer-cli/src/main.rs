@@ -30,6 +30,7 @@ mod predict;
 mod progress;
 mod report;
 mod score;
+mod stream;
 mod surface;
 mod svg;
 
@@ -68,6 +69,7 @@ fn run(arguments: &Arguments) -> ExitCode {
         Command::Predict(options) => predict::run(options, common),
         Command::Path(options) => path::run(options, common),
         Command::Compare(options) => compare::run(options, common),
+        Command::Stream(options) => stream::run(options, common),
         Command::Inspect(options) => inspect::run(options),
         Command::Generate(options) => generate::run(options, common),
         Command::Demo => demo::run(common),

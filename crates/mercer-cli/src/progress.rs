@@ -40,6 +40,11 @@ impl Progress {
         })
     }
 
+    /// Says how far a run is that the program itself drives.
+    pub fn show(&self, text: String) {
+        self.bar.set_message(text);
+    }
+
     /// The same for one part of a run: `assessing, fold 2 of 5: decomposing`.
     pub fn observer_of(&self, part: String) -> Observer {
         let bar = self.bar.clone();

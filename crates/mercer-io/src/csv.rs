@@ -18,7 +18,7 @@ use crate::{MAX_COLUMNS, ReadOptions};
 #[derive(Debug, Clone)]
 pub(crate) struct CsvSource {
     bytes: Vec<u8>,
-    header: bool,
+    pub(crate) header: bool,
     rows: usize,
     columns: usize,
     /// The separator between cells.
@@ -50,8 +50,25 @@ impl CsvSource {
     }
 }
 
+/// Rows and lines of a file that stand before a part of it, for messages.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Before {
+    pub rows: usize,
+    pub lines: u64,
+}
+
 /// Reads a table.
 pub(crate) fn read(bytes: Vec<u8>, name: &str, options: &ReadOptions) -> Result<(Frame, CsvSource)> {
+    read_part(bytes, name, options, Before::default())
+}
+
+/// Reads a part of a table: its header, if it has one, and some of its rows.
+pub(crate) fn read_part(
+    bytes: Vec<u8>,
+    name: &str,
+    options: &ReadOptions,
+    before: Before,
+) -> Result<(Frame, CsvSource)> {
     let bytes = as_utf8(bytes, name)?;
     let separator = separator(&bytes, name, options)?;
     let bytes = if separator == b' ' { sniff::collapse(&bytes).into_owned() } else { bytes };
@@ -74,9 +91,9 @@ pub(crate) fn read(bytes: Vec<u8>, name: &str, options: &ReadOptions) -> Result<
         (1..=first.len()).map(|index| format!("x{index}")).collect()
     };
 
-    let numbers = Pass { source: &source, name, names: &names }.numbers()?;
+    let numbers = Pass { source: &source, name, names: &names, before }.numbers()?;
     let rows = numbers.rows;
-    let columns = Pass { source: &source, name, names: &names }.text(numbers)?;
+    let columns = Pass { source: &source, name, names: &names, before }.text(numbers)?;
     (source.rows, source.columns) = (rows, columns.len());
     let mut frame = Frame::new(rows);
     for (name, column) in names.into_iter().zip(columns) {
@@ -187,6 +204,7 @@ struct Pass<'a> {
     source: &'a CsvSource,
     name: &'a str,
     names: &'a [String],
+    before: Before,
 }
 
 impl Pass<'_> {
@@ -234,6 +252,7 @@ impl Pass<'_> {
             row += 1;
             for ((cell, column), name) in record.iter().zip(&mut columns).zip(self.names) {
                 if let Column::Text(cells) = column {
+                    let row = self.before.rows + row;
                     cells.push(text(cell).map_err(|problem| mercer::Error::cell(row, name, problem))?);
                 }
             }
@@ -243,7 +262,8 @@ impl Pass<'_> {
     }
 
     fn ragged(&self, row: usize, record: &ByteRecord) -> Error {
-        let line = self.line(record);
+        let row = self.before.rows + row;
+        let line = self.before.lines + self.line(record);
         let separator = self.source.separator as char;
         let whole = if self.source.header { "the header" } else { "the first row" };
         let comma = if separator == ',' { ", and numbers with a decimal comma need that option" } else { "" };
@@ -287,7 +307,10 @@ impl Pass<'_> {
         if found == 2 {
             return Ok(());
         }
-        let place = if rows == 0 { "the header".to_owned() } else { format!("row {rows}") };
+        let place = match self.before.rows + rows {
+            0 => "the header".to_owned(),
+            row => format!("row {row}"),
+        };
         Err(Error::format(
             self.name,
             format!(

@@ -43,7 +43,7 @@ pub(crate) fn gunzip(bytes: &[u8], name: &str, limit: Option<u64>) -> Result<Vec
     })
 }
 
-fn read_limited(mut from: impl Read, name: &str, what: &str, limit: Option<u64>) -> Result<Vec<u8>> {
+pub(crate) fn read_limited(mut from: impl Read, name: &str, what: &str, limit: Option<u64>) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     // One byte more than may be, to tell a file that just fits from one that does not.
     let most = limit.map_or(u64::MAX, |limit| limit.saturating_add(1));

@@ -1,11 +1,12 @@
 //! Tables and models as files.
 //!
 //! [`read`] turns CSV, LIBSVM, Parquet and Arrow IPC into a [`mercer::data::Frame`], and [`write()`]
-//! turns one back. [`atomic::save`] replaces a file in one step and [`model::load`] reads a model's
+//! turns one back; [`parts::open`] reads a table a few rows at a time. [`atomic::save`] replaces a file in one step and [`model::load`] reads a model's
 //! bytes. No input makes these functions panic; what they refuse they refuse in a sentence.
 
 pub mod atomic;
 pub mod model;
+pub mod parts;
 
 #[cfg(feature = "arrow")]
 mod columnar;

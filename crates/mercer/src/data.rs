@@ -6,8 +6,8 @@ mod frame;
 mod labels;
 mod logarithm;
 
-pub(crate) use design::group_codes;
 pub use design::{Design, Roles};
+pub(crate) use design::{group_codes, target_numbers};
 pub(crate) use encoder::project;
 pub use encoder::{Encoder, Encoding, Feature, Missing, Scale, TextAs};
 pub use frame::{Column, Frame};

@@ -326,6 +326,40 @@ impl Fit {
         Encoding::for_kernels(&self.kernels, self.scale, self.missing, self.text_as)
     }
 
+    /// Whether b is part of the problem.
+    pub(crate) fn has_offset(&self) -> bool {
+        self.offset
+    }
+
+    /// The same fit with what is chosen but λ.
+    pub(crate) fn at(&self, kernel: SharedKernel, exponent: f64) -> Self {
+        Fit { kernels: vec![kernel], exponents: vec![exponent], metric: None, journal: None, ..self.clone() }
+    }
+
+    /// Refuses what makes no sense row by row.
+    pub(crate) fn check_for_stream(&self) -> Result<()> {
+        self.check_settings()?;
+        if self.lambdas.as_ref().is_some_and(|lambdas| lambdas.len() > 1) {
+            return Err(Error::argument("λ of a stream", "one number, or none to have it chosen", "several"));
+        }
+        if let Some(constraint) = &self.constraint {
+            return Err(Error::argument("a stream", "penalised by λ‖f‖ᵐ, not constrained", constraint.describe()));
+        }
+        if self.criterion.needs_unlabelled() {
+            let must = "one that needs no rows without target";
+            return Err(Error::argument("the criterion of a stream", must, self.criterion.spec()));
+        }
+        match self.kernels.iter().find(|kernel| kernel.is_precomputed()) {
+            Some(kernel) => Err(Error::argument("the kernel of a stream", "a function of two rows", kernel.spec())),
+            None => Ok(()),
+        }
+    }
+
+    /// Refuses more exact rows than there is memory for.
+    pub(crate) fn check_stream_memory(&self, rows: usize, features: usize) -> Result<()> {
+        self.check_memory(&Shape { is_linear: false, ..self.shape(rows, features, 1, false) }).map(|_| ())
+    }
+
     fn check_settings(&self) -> Result<()> {
         if self.kernels.is_empty() || self.exponents.is_empty() || self.lambdas.as_ref().is_some_and(Vec::is_empty) {
             return Err(Error::Empty(

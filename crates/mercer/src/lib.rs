@@ -56,6 +56,7 @@
 //! | [`journal`] | resuming a long selection |
 //! | [`low_rank`] | K ≈ FFᵀ with a residual that is known |
 //! | [`moments`] | sums over rows that merge: tables larger than memory |
+//! | [`online`] | rows one at a time, each predicted before it is learned |
 //! | [`linear`] | f(x) = xᵀw + b: least squares, ridge, Tikhonov, Lasso, logistic and support vector machines |
 //! | [`plan`] | method and memory, before anything is allocated |
 //! | [`Fit`], [`Model`] | the front door, and what comes out of it |
@@ -82,6 +83,7 @@ pub mod low_rank;
 pub mod metric;
 mod model;
 pub mod moments;
+pub mod online;
 pub mod penalty;
 pub mod plan;
 pub mod range;

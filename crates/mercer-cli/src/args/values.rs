@@ -37,6 +37,10 @@ pub fn lambdas(text: &str) -> Result<Numbers, String> {
     })
 }
 
+pub fn lambda(text: &str) -> Result<f64, String> {
+    number(text, "a number above 0 (from 1e-290 to 1e290)", |x| (1e-290..=1e290).contains(&x))
+}
+
 fn numbers(read: mercer::Result<Vec<f64>>, (low, high): (f64, f64)) -> Option<Numbers> {
     read.ok().filter(|values| values.iter().all(|x| (low..=high).contains(x))).map(Numbers)
 }
@@ -126,6 +130,10 @@ pub fn thread_count(text: &str) -> Result<usize, String> {
 
 pub fn row_count(text: &str) -> Result<usize, String> {
     whole(text, 1, 100_000_000, "1 to 100,000,000")
+}
+
+pub fn warm_up_count(text: &str) -> Result<usize, String> {
+    whole(text, 2, 1_000_000, "2 to 1,000,000")
 }
 
 pub fn fold_count(text: &str) -> Result<usize, String> {

@@ -15,5 +15,6 @@ mod many_rows;
 mod paths;
 mod reports;
 mod select;
+mod stream;
 mod streams;
 mod threads;

@@ -88,10 +88,7 @@ impl Design {
         let weights = weights.filter(|w| w.iter().any(|x| *x != w[0]));
 
         for (name, cells) in roles.targets.iter().zip(&targets) {
-            if let Some(&row) = rows.iter().find(|&&row| cells[row].abs() > 1e150) {
-                let problem = format!("{:e} is too large for a target; its square must stay finite", cells[row]);
-                return Err(Error::cell(row + 1, name, problem));
-            }
+            check_targets(name, cells, &rows)?;
         }
         let encoder = Encoder::learn(frame, &names, &roles.categorical, &rows, weights.as_deref(), encoding)?;
         let points = encoder.encode_rows(frame, &rows, false)?;
@@ -107,6 +104,21 @@ impl Design {
     pub fn from_matrix(x: &Matrix, y: &Matrix, weights: Option<&[f64]>, encoding: Encoding) -> Result<Self> {
         let (frame, roles) = Design::frame_of(x, y, weights)?;
         Design::new(&frame, &roles, encoding)
+    }
+
+    /// Rows that were encoded before, with one target and no weights.
+    pub(crate) fn of_encoded(encoder: Encoder, points: Points, y: Vec<f64>, target: String) -> Self {
+        Design {
+            encoder,
+            points,
+            y: Matrix::column_vector(y),
+            targets: vec![target],
+            weights: None,
+            groups: None,
+            unexpanded: None,
+            dropped_missing: 0,
+            dropped_weightless: 0,
+        }
     }
 
     /// Plain numbers as a table.
@@ -255,6 +267,24 @@ fn feature_names(frame: &Frame, roles: &Roles) -> Result<Vec<String>> {
         return Err(Error::Empty("there must be at least one feature column beside the target".into()));
     }
     Ok(names)
+}
+
+/// Targets whose squares stay finite.
+fn check_targets(name: &str, cells: &[f64], rows: &[usize]) -> Result<()> {
+    match rows.iter().find(|&&row| cells[row].abs() > 1e150) {
+        Some(&row) => {
+            let problem = format!("{:e} is too large for a target; its square must stay finite", cells[row]);
+            Err(Error::cell(row + 1, name, problem))
+        }
+        None => Ok(()),
+    }
+}
+
+/// The numbers of a target column, missing ones among them.
+pub(crate) fn target_numbers<'a>(frame: &'a Frame, name: &str) -> Result<&'a [f64]> {
+    let cells = plain_numbers(frame, name)?;
+    check_targets(name, cells, &(0..cells.len()).collect::<Vec<usize>>())?;
+    Ok(cells)
 }
 
 /// Equal entries of a column, text or number, get equal codes.

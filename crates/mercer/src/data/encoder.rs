@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::frame::{Column, Frame};
+use super::frame::{Column, Frame, as_text};
 use super::logarithm::Logarithm;
 use crate::error::{Error, Result, abbreviated};
 use crate::kernel::{Points, SharedKernel};
@@ -359,7 +359,7 @@ pub(super) fn not_a_number(name: &str, cells: &[Option<String>]) -> Error {
 fn as_texts(column: &Column) -> std::borrow::Cow<'_, [Option<String>]> {
     match column {
         Column::Text(cells) => cells.into(),
-        Column::Number(cells) => cells.iter().map(|x| (!x.is_nan()).then(|| x.to_string())).collect::<Vec<_>>().into(),
+        Column::Number(cells) => cells.iter().map(|x| as_text(*x)).collect::<Vec<_>>().into(),
     }
 }
 

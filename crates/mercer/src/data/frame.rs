@@ -76,6 +76,29 @@ impl Frame {
         self.rows
     }
 
+    /// Adds the rows of another table below. It must have the same columns; a column that is text in one of the two is
+    /// text afterwards.
+    pub fn append(&mut self, other: &Frame) -> Result<()> {
+        if other.names.len() != self.names.len() {
+            let expected = format!("{} columns, as the rows before", self.names.len());
+            return Err(Error::shape("the added rows", expected, other.names.len()));
+        }
+        let added: Vec<&Column> = self.names.iter().map(|name| other.column(name)).collect::<Result<_>>()?;
+        for (column, added) in self.columns.iter_mut().zip(added) {
+            match (&mut *column, added) {
+                (Column::Number(cells), Column::Number(more)) => cells.extend_from_slice(more),
+                (Column::Text(cells), Column::Text(more)) => cells.extend_from_slice(more),
+                (Column::Text(cells), Column::Number(more)) => cells.extend(more.iter().map(|x| as_text(*x))),
+                (Column::Number(cells), Column::Text(more)) => {
+                    let texts = cells.iter().map(|x| as_text(*x)).chain(more.iter().cloned());
+                    *column = Column::Text(texts.collect());
+                }
+            }
+        }
+        self.rows += other.rows;
+        Ok(())
+    }
+
     /// These rows, in this order.
     pub fn select_rows(&self, rows: &[usize]) -> Self {
         let columns = self.columns.iter().map(|column| match column {
@@ -106,4 +129,9 @@ impl Frame {
             }),
         }
     }
+}
+
+/// A number as a category; a missing cell has none.
+pub(super) fn as_text(number: f64) -> Option<String> {
+    (!number.is_nan()).then(|| number.to_string())
 }

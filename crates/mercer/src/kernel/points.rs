@@ -71,6 +71,23 @@ impl Points {
         self.subset(&rows)
     }
 
+    /// One more point. Room is doubled when it is used up, so that many cost little.
+    pub(crate) fn push(&mut self, x: Point<'_>) {
+        if self.rows + 1 + LANES > self.stride {
+            let stride = 2 * (self.rows + LANES);
+            let mut numbers = vec![0.0; stride * self.features];
+            for j in 0..self.features {
+                numbers[j * stride..j * stride + self.rows].copy_from_slice(self.feature(j));
+            }
+            (self.stride, self.numbers) = (stride, numbers);
+        }
+        for (j, value) in x.numbers.iter().enumerate() {
+            self.numbers[j * self.stride + self.rows] = *value;
+        }
+        self.codes.iter_mut().zip(x.codes).for_each(|(column, code)| column.push(*code));
+        self.rows += 1;
+    }
+
     /// These points, in this order.
     pub fn subset(&self, rows: &[usize]) -> Self {
         let x = Matrix::from_fn(rows.len(), self.features, |i, j| self.numbers[j * self.stride + rows[i]]);

@@ -102,7 +102,7 @@ pub struct Path {
 }
 
 impl Path {
-    pub(super) fn new(
+    pub(crate) fn new(
         eigenvalues: &[f64],
         energies: &[f64],
         outside: f64,
@@ -195,7 +195,8 @@ impl Path {
         (sum + self.null) / self.weight_sum
     }
 
-    fn largest(&self) -> f64 {
+    /// The largest eigenvalue.
+    pub(crate) fn largest(&self) -> f64 {
         self.eigenvalues.first().copied().unwrap_or(0.0)
     }
 

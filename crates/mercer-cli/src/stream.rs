@@ -1,0 +1,254 @@
+//! `mercer stream`: every row is predicted, scored, and then learned.
+
+mod page;
+mod picture;
+
+use std::io::Write;
+use std::time::Instant;
+
+use mercer::data::{Column, Frame};
+use mercer::online::{Losses, Online, State};
+use mercer::{Model, format};
+
+use crate::args::{Common, StreamOptions, Style};
+use crate::files;
+use crate::fit::{certified, named};
+use crate::outcome::{Done, Usage};
+use crate::progress::Progress;
+use crate::report::{integer, short};
+
+/// Rows that are read at a time from a file.
+const PART: usize = 256;
+
+/// The stream at one moment.
+struct Report {
+    state: State,
+    losses: Losses,
+}
+
+/// What a run found.
+struct Found {
+    target: String,
+    dropped: usize,
+    warm_up: usize,
+    /// At the rows that were asked for, and at the last.
+    reports: Vec<Report>,
+    /// Rows, and the errors so far, of the recent rows, and of the running mean: what is drawn.
+    curve: Vec<(usize, [f64; 3])>,
+    /// The largest difference from the fit of all rows at once, in units of the target's spread, where rows are kept.
+    batch_difference: Option<f64>,
+    model: Model,
+    seconds: f64,
+}
+
+pub fn run(options: &StreamOptions, common: &Common) -> anyhow::Result<Done> {
+    let started = Instant::now();
+    if let Some(path) = &options.output {
+        files::check_model_place(path)?;
+    }
+    for path in [&options.predictions, &options.svg].into_iter().flatten() {
+        files::check_folder(path)?;
+    }
+    check(options)?;
+    let mut parts = mercer_io::parts::open(&options.table, &options.reading.to_read_options())?;
+    let Some(first) = parts.next(options.warm_up)? else {
+        anyhow::bail!("the table has no rows; at least one is needed");
+    };
+    let progress = Progress::start(common.quiet);
+    let mut run = Run::new(options, common, &first, progress)?;
+    run.learn(&first)?;
+    while let Some(rows) = parts.next(run.next_part())? {
+        run.learn(&rows)?;
+    }
+    let (found, rows) = run.end(started)?;
+    let bytes = options.output.as_ref().map(|_| format::to_bytes(&found.model)).transpose()?;
+    if let (Some(path), Some(bytes)) = (&options.output, &bytes) {
+        files::save(path, bytes)?;
+    }
+    if let Some(path) = &options.predictions {
+        mercer_io::write_frame(path, &rows.frame(&found.target)?)?;
+    }
+    if let Some(path) = &options.svg {
+        files::save(path, picture::svg(&found).as_bytes())?;
+    }
+    let text = match (options.json, options.format) {
+        (true, _) => format!("{}\n", page::json(&found)),
+        (false, Style::Text) => page::text(&found, options.output.as_deref().zip(bytes.as_ref().map(Vec::len))),
+        (false, style) => page::grid(&found).render(style),
+    };
+    let to_stderr = [&options.output, &options.predictions, &options.svg].into_iter().flatten().any(|p| p == "-");
+    if !common.quiet || options.json {
+        if to_stderr { say!("{}", text.trim_end()) } else { write!(std::io::stdout(), "{text}")? }
+    }
+    Ok(certified(&found.model, common))
+}
+
+/// Refuses what has no meaning row by row.
+fn check(options: &StreamOptions) -> anyhow::Result<()> {
+    let columns = &options.columns;
+    for (name, is_given) in [
+        ("--weight", columns.weight.is_some()),
+        ("--group", columns.group.is_some()),
+        ("--features poly", columns.degree().is_some()),
+    ] {
+        if is_given {
+            return Err(Usage(format!("{name} is not for `mercer stream`, whose rows count the same")).into());
+        }
+    }
+    match options.exact_rows < options.warm_up {
+        true => Err(Usage(format!(
+            "--exact-rows must be at least the rows of --warm-up ({}); got {}",
+            options.warm_up, options.exact_rows
+        ))
+        .into()),
+        false => Ok(()),
+    }
+}
+
+/// Targets and predictions, row by row.
+#[derive(Default)]
+struct Rows {
+    targets: Vec<f64>,
+    predictions: Vec<f64>,
+}
+
+impl Rows {
+    fn frame(self, target: &str) -> mercer::Result<Frame> {
+        let mut frame = Frame::new(self.targets.len());
+        frame.push("row", Column::Number((1..=self.targets.len()).map(|row| row as f64).collect()))?;
+        frame.push(if target == "row" { "target" } else { target }, Column::Number(self.targets))?;
+        frame
+            .push(if target == "prediction" { "predicted" } else { "prediction" }, Column::Number(self.predictions))?;
+        Ok(frame)
+    }
+}
+
+struct Run<'a> {
+    options: &'a StreamOptions,
+    is_live: bool,
+    online: Online,
+    target: String,
+    progress: Progress,
+    /// Rows that were read.
+    read: usize,
+    next_report: usize,
+    reports: Vec<Report>,
+    curve: Vec<(usize, [f64; 3])>,
+    rows: Rows,
+}
+
+impl<'a> Run<'a> {
+    fn new(options: &'a StreamOptions, common: &Common, first: &Frame, progress: Progress) -> anyhow::Result<Self> {
+        let roles = options.columns.to_roles_of_one_target(first)?;
+        let target = roles.targets[0].clone();
+        let mut fit = named(options.kernel.0.clone(), options.scale, &options.rows)
+            .exponent(options.exponent)
+            .seed(common.seed)
+            .observer(progress.observer());
+        if let Some(lambda) = options.lambda {
+            fit = fit.lambda(lambda);
+        }
+        let online = Online::new(fit, roles)?
+            .warm_up(options.warm_up)?
+            .exact_rows(options.exact_rows)
+            .landmarks(options.landmarks)?
+            .recent(options.recent);
+        let mut run = Run {
+            options,
+            is_live: options.table == "-" && !common.quiet && !options.json && options.format == Style::Text,
+            online,
+            target,
+            progress,
+            read: 0,
+            next_report: 0,
+            reports: Vec::new(),
+            curve: Vec::new(),
+            rows: Rows::default(),
+        };
+        run.next_report = run.report_after(options.warm_up);
+        Ok(run)
+    }
+
+    /// The next row at which there is a report.
+    fn report_after(&self, row: usize) -> usize {
+        match self.options.report_every {
+            Some(step) => (row / step + 1) * step,
+            None => {
+                let steps = (2..10).flat_map(|power| [1, 2, 5].map(|step| step * 10_usize.pow(power)));
+                steps.into_iter().find(|step| *step > row).unwrap_or(usize::MAX)
+            }
+        }
+    }
+
+    /// How many rows are read next: up to the next report, and one by one as they arrive on standard input.
+    fn next_part(&self) -> usize {
+        let most = if self.options.table == "-" { 1 } else { PART };
+        most.min(self.next_report - self.read).max(1)
+    }
+
+    fn learn(&mut self, rows: &Frame) -> anyhow::Result<()> {
+        // Row by row where the curve is, and the whole part is read already.
+        for row in 0..rows.rows() {
+            let single = if rows.rows() == 1 { None } else { Some(rows.select_rows(&[row])) };
+            let predictions = self.online.observe(single.as_ref().unwrap_or(rows))?;
+            self.read += 1;
+            if self.options.predictions.is_some() {
+                self.rows.predictions.push(predictions.last().copied().flatten().unwrap_or(f64::NAN));
+                self.rows.targets.push(match rows.column(&self.target)? {
+                    Column::Number(cells) => cells[row],
+                    Column::Text(_) => f64::NAN,
+                });
+            }
+            self.trace();
+        }
+        if self.read >= self.next_report {
+            self.report();
+            self.next_report = self.report_after(self.read);
+        }
+        Ok(())
+    }
+
+    /// A point of the curve when there are a fiftieth more rows than at the last.
+    fn trace(&mut self) {
+        let losses = self.online.losses();
+        let last = self.curve.last().map_or(0, |(rows, _)| *rows);
+        if losses.scored() > 0 && self.read as f64 >= 1.02 * last as f64 && self.read > last {
+            let all = [losses.rmse(), losses.recent_rmse(), losses.mean_rmse()];
+            self.curve.push((self.read, all.map(|value| value.unwrap_or(f64::NAN))));
+        }
+        if self.read.is_multiple_of(50) {
+            let error = losses.rmse().map_or_else(String::new, |rmse| format!(", RMSE so far {}", short(rmse)));
+            self.progress.show(format!("{} rows{error}", integer(self.read)));
+        }
+    }
+
+    fn report(&mut self) {
+        let Some(state) = self.online.state() else { return };
+        let report = Report { state, losses: self.online.losses().clone() };
+        if self.is_live {
+            say!("{}", page::line(&report));
+        }
+        self.reports.push(report);
+    }
+
+    fn end(mut self, started: Instant) -> anyhow::Result<(Found, Rows)> {
+        self.online.end_warm_up()?;
+        let rows = |reports: &[Report]| reports.last().map(|report| report.state.rows);
+        if rows(&self.reports) != self.online.state().map(|state| state.rows) {
+            self.report();
+        }
+        self.progress.show("comparing with all rows at once".into());
+        let batch_difference = self.online.difference_from_batch().transpose()?;
+        let found = Found {
+            target: self.target,
+            dropped: self.online.dropped(),
+            warm_up: self.options.warm_up.min(self.read),
+            reports: self.reports,
+            curve: self.curve,
+            batch_difference,
+            model: self.online.model()?,
+            seconds: started.elapsed().as_secs_f64(),
+        };
+        Ok((found, self.rows))
+    }
+}

@@ -1,0 +1,280 @@
+//! Rows one at a time: predicted before they are learned, and the m-power problem solved anew after each.
+//!
+//! After every row the model minimises (1/n) Σ (y − f(x) − b)² + λ‖f‖ᵐ over *all rows so far*:
+//!
+//! * **exactly** up to a number of rows, in O(n²) operations per row: it is the model that [`Fit`] would make of them;
+//! * beyond it **in the span of landmarks** chosen from the exact rows, in O(r²) operations per row, exactly within that
+//!   span for all rows ever seen. What the span misses is known and said ([`Method::Landmarks`]).
+//!
+//! The first rows, the *warm-up*, decide what must not change afterwards: scaling and categories of the features, the
+//! kernel's numbers (`lengthscale=median`), an exponent that was to be chosen. A λ that is not given is chosen at the end
+//! of the warm-up and again whenever the number of rows has doubled: by the fit's criterion (exact leave-one-out) as long
+//! as the method is exact, by generalised cross-validation afterwards. The mathematics: `docs/online.md`.
+//!
+//! ```
+//! use mercer::online::Online;
+//! use mercer::prelude::*;
+//!
+//! let mut online = Online::of_numbers(Fit::new(Gaussian::lengthscale(1.0)).exponent(1.5).lambda(1e-6), 1)?.warm_up(10)?;
+//! for i in 0..60 {
+//!     let x = (i * 7 % 60) as f64 / 10.0;
+//!     // The prediction knows nothing of this row.
+//!     let _predicted: Option<f64> = online.observe_row(&[x], x.sin())?;
+//! }
+//! assert!(online.losses().rmse().unwrap() < 0.1 * online.losses().mean_rmse().unwrap());
+//! let at_two = online.model()?.predict(&Matrix::from_rows(&[[2.05]])?)?.get(0, 0);
+//! assert!((at_two - 2.05_f64.sin()).abs() < 1e-2);
+//! # Ok::<(), mercer::Error>(())
+//! ```
+
+mod choose;
+mod exact;
+mod follow;
+mod krylov;
+mod landmarks;
+mod learner;
+mod losses;
+mod triangle;
+
+pub use learner::{Method, State};
+pub use losses::Losses;
+
+use crate::data::{Column, Frame, Roles};
+use crate::error::{Error, Result};
+use crate::fit::{Fit, Fitted};
+use crate::model::Model;
+use learner::{Learner, Limits};
+
+/// A model that learns row by row.
+#[derive(Debug, Clone)]
+pub struct Online {
+    fit: Fit,
+    roles: Roles,
+    warm_up: usize,
+    limits: Limits,
+    losses: Losses,
+    /// Rows that were offered, and those of them that were left out because a cell is missing.
+    offered: usize,
+    dropped: usize,
+    phase: Phase,
+}
+
+#[derive(Debug, Clone)]
+enum Phase {
+    /// The rows so far, until they are enough.
+    WarmUp(Frame),
+    Running(Box<Learner>),
+}
+
+impl Online {
+    /// A stream of tables whose columns have these roles: one target, without weights and groups. The fit says kernel,
+    /// exponent, λ (one, or none: chosen), offset, scaling and what is done about text and missing cells.
+    pub fn new(fit: Fit, roles: Roles) -> Result<Self> {
+        fit.check_for_stream()?;
+        if roles.targets.len() != 1 {
+            return Err(Error::argument("the number of targets of a stream", "1", roles.targets.len()));
+        }
+        if let Some(name) = roles.weight.as_ref().or(roles.group.as_ref()) {
+            let problem = "is a weight or group; a stream takes neither".into();
+            return Err(Error::Column { column: name.clone(), problem });
+        }
+        let limits = Limits { exact_rows: 1000, landmarks: 300 };
+        let (losses, phase) = (Losses::new(100), Phase::WarmUp(Frame::default()));
+        Ok(Online { fit, roles, warm_up: 50, limits, losses, offered: 0, dropped: 0, phase })
+    }
+
+    /// A stream of plain numbers, for [`observe_row`](Self::observe_row): features `x1`, `x2`, … and the target `y`.
+    pub fn of_numbers(fit: Fit, features: usize) -> Result<Self> {
+        let names = (1..=features).map(|j| format!("x{j}")).collect();
+        Online::new(fit, Roles { targets: vec!["y".into()], features: Some(names), ..Roles::default() })
+    }
+
+    /// How many rows decide the scaling (2 or more; 50 if nothing is said).
+    pub fn warm_up(self, rows: usize) -> Result<Self> {
+        match rows {
+            0 | 1 => Err(Error::argument("the number of rows of the warm-up", "at least 2", rows)),
+            _ => Ok(Online { warm_up: rows, ..self }),
+        }
+    }
+
+    /// Up to how many rows the model is exact (1000 if nothing is said); not fewer than the warm-up has.
+    pub fn exact_rows(mut self, rows: usize) -> Self {
+        self.limits.exact_rows = rows;
+        self
+    }
+
+    /// How many landmarks there are at most afterwards (300 if nothing is said).
+    pub fn landmarks(mut self, count: usize) -> Result<Self> {
+        match count {
+            0 => Err(Error::argument("the number of landmarks", "at least 1", count)),
+            _ => {
+                self.limits.landmarks = count;
+                Ok(self)
+            }
+        }
+    }
+
+    /// How many of the last rows [`Losses::recent_rmse`] is about (100 if nothing is said).
+    pub fn recent(self, rows: usize) -> Self {
+        Online { losses: Losses::new(rows.max(1)), ..self }
+    }
+
+    /// Predicts every row and then learns it, one after the other; `None` during the warm-up and for rows that a missing
+    /// cell leaves out. What is refused is refused before any row of the table is learned; rows are counted from the
+    /// beginning of the stream. A warm-up row that cannot be used is found when the warm-up ends.
+    pub fn observe(&mut self, rows: &Frame) -> Result<Vec<Option<f64>>> {
+        self.take(rows, true)
+    }
+
+    /// Learns the rows without predicting them: quicker, since the problem is solved once at the end.
+    pub fn learn(&mut self, rows: &Frame) -> Result<()> {
+        self.take(rows, false).map(|_| ())
+    }
+
+    /// [`observe`](Self::observe) for one row of numbers, in the order of the features.
+    pub fn observe_row(&mut self, x: &[f64], y: f64) -> Result<Option<f64>> {
+        let (Some(features), Some(target)) = (&self.roles.features, self.roles.targets.first()) else {
+            return Err(Error::Empty("rows of numbers need a stream whose features were named".into()));
+        };
+        if x.len() != features.len() {
+            return Err(Error::shape("a row", format!("{} numbers", features.len()), x.len()));
+        }
+        let mut row = Frame::new(1);
+        for (name, value) in features.iter().zip(x) {
+            row.push(name, Column::Number(vec![*value]))?;
+        }
+        row.push(target, Column::Number(vec![y]))?;
+        Ok(self.observe(&row)?.pop().flatten())
+    }
+
+    /// Predicts rows without learning them; all `None` during the warm-up.
+    pub fn predict(&self, rows: &Frame) -> Result<Vec<Option<f64>>> {
+        match &self.phase {
+            Phase::WarmUp(_) => Ok(vec![None; rows.rows()]),
+            Phase::Running(learner) => learner.predict(rows),
+        }
+    }
+
+    fn take(&mut self, rows: &Frame, is_scored: bool) -> Result<Vec<Option<f64>>> {
+        let count = rows.rows();
+        let (mut learner, read, before) = match &self.phase {
+            Phase::Running(learner) => {
+                let read = learner.read(rows).map_err(|error| in_stream(error, self.offered))?;
+                (None, read, 0)
+            }
+            Phase::WarmUp(buffer) => {
+                let before = buffer.rows();
+                let whole = joined(buffer, rows)?;
+                if whole.rows() < self.warm_up {
+                    whole.column(&self.roles.targets[0])?;
+                    self.phase = Phase::WarmUp(whole);
+                    self.offered += count;
+                    return Ok(vec![None; count]);
+                }
+                let first = whole.select_rows(&(0..self.warm_up).collect::<Vec<usize>>());
+                let learner = Learner::start(&self.fit, &self.roles, self.limits, &first)?;
+                let read = learner.read(&whole)?.without_first(self.warm_up);
+                (Some(learner), read, self.warm_up - before)
+            }
+        };
+        // From here on nothing about the rows can be refused.
+        if let Some(learner) = learner.take() {
+            self.begin(learner);
+        }
+        self.offered += count;
+        let mut predictions = vec![None; before];
+        let Phase::Running(learner) = &mut self.phase else { return Ok(predictions) };
+        for row in read.rows() {
+            let Some((point, target)) = read.get(row) else {
+                self.dropped += 1;
+                predictions.push(None);
+                continue;
+            };
+            let prediction = learner.take(point, target, is_scored)?;
+            self.losses.add(target, prediction);
+            predictions.push(prediction);
+        }
+        learner.settle()?;
+        Ok(predictions)
+    }
+
+    /// The warm-up is over.
+    fn begin(&mut self, learner: Learner) {
+        learner.first_targets().iter().for_each(|y| self.losses.add(*y, None));
+        self.dropped += learner.dropped;
+        self.phase = Phase::Running(Box::new(learner));
+    }
+
+    /// Ends the warm-up with the rows that are there, if it has not ended yet.
+    pub fn end_warm_up(&mut self) -> Result<()> {
+        if let Phase::WarmUp(buffer) = &self.phase {
+            let learner = Learner::start(&self.fit, &self.roles, self.limits, buffer)?;
+            self.begin(learner);
+        }
+        Ok(())
+    }
+
+    /// Losses of all predictions so far.
+    pub fn losses(&self) -> &Losses {
+        &self.losses
+    }
+
+    /// Rows that were left out because a cell is missing.
+    pub fn dropped(&self) -> usize {
+        self.dropped
+    }
+
+    /// Where the model stands; `None` during the warm-up.
+    pub fn state(&self) -> Option<State> {
+        match &self.phase {
+            Phase::WarmUp(_) => None,
+            Phase::Running(learner) => Some(learner.state()),
+        }
+    }
+
+    /// The model as it is now, which can be saved and predicts by itself. Ends the warm-up.
+    pub fn model(&mut self) -> Result<Model> {
+        self.end_warm_up()?;
+        match &mut self.phase {
+            Phase::Running(learner) => learner.model(),
+            Phase::WarmUp(_) => Err(Error::Empty("there are no rows yet".into())),
+        }
+    }
+
+    /// The fit of all rows so far at once, with the same scaling, kernel, exponent and λ: what the model must equal.
+    /// `None` when the rows are no longer kept. Costs a decomposition.
+    pub fn batch(&self) -> Option<Result<Fitted>> {
+        match &self.phase {
+            Phase::Running(learner) => learner.batch(),
+            Phase::WarmUp(_) => None,
+        }
+    }
+
+    /// The largest difference between this model and [`batch`](Self::batch) at the rows, in units of the target's
+    /// spread; `None` when the rows are no longer kept.
+    pub fn difference_from_batch(&mut self) -> Option<Result<f64>> {
+        match &mut self.phase {
+            Phase::Running(learner) => learner.difference_from_batch(),
+            Phase::WarmUp(_) => None,
+        }
+    }
+}
+
+/// Both tables, one below the other.
+fn joined(buffer: &Frame, rows: &Frame) -> Result<Frame> {
+    if buffer.rows() == 0 {
+        return Ok(rows.clone());
+    }
+    let mut whole = buffer.clone();
+    whole.append(rows)?;
+    Ok(whole)
+}
+
+/// The same error with rows counted from the beginning of the stream.
+fn in_stream(error: Error, before: usize) -> Error {
+    match error {
+        Error::Cell { row, column, problem } => Error::Cell { row: row + before, column, problem },
+        Error::MissingCell { row, column } => Error::MissingCell { row: row + before, column },
+        other => other,
+    }
+}

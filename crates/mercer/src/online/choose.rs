@@ -1,0 +1,30 @@
+//! λ from moments: generalised cross-validation along the ridge path of the landmarks.
+
+use crate::solver::power;
+use crate::spectrum::Path;
+
+/// The λ whose minimiser has the least GCV = R/(1 − tr H/n)² on a path; `None` if the path explains nothing. For m < 1
+/// only points of the path count that are the minimisers of their λ.
+pub(super) fn by_cross_validation(path: &Path, exponent: f64, rows: usize, largest: f64) -> Option<f64> {
+    const POINTS: usize = 81;
+    if !(largest > 0.0) {
+        return None;
+    }
+    let n = rows as f64;
+    let (low, high) = (libm::log(1e-12 * largest / n), libm::log(1e2 * largest / n));
+    let score = |i: usize| {
+        let t = low + (high - low) * i as f64 / (POINTS - 1) as f64;
+        let ridge = libm::exp(t);
+        let share = (1.0 - path.dof(ridge) / n).max(1e-12);
+        (path.train_mse(ridge) / (share * share), t)
+    };
+    let lambda = |t: f64| libm::exp(path.log_lambda(t, exponent));
+    let is_minimiser = |t: f64| {
+        exponent > 1.0
+            || power::minimum(path, exponent, lambda(t)).log_ridge.is_some_and(|found| (found - t).abs() < 1e-6)
+    };
+    let mut scores: Vec<(f64, f64)> = (0..POINTS).map(score).filter(|(value, _)| value.is_finite()).collect();
+    scores.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let best = scores.into_iter().map(|(_, t)| t).find(|t| is_minimiser(*t)).map(lambda);
+    best.filter(|lambda| (1e-290..=1e290).contains(lambda))
+}
