@@ -54,6 +54,7 @@
 //! | [`auto`] | families, metric, exponent and λ by themselves |
 //! | [`assess`] | an error estimate that selection did not touch |
 //! | [`journal`] | resuming a long selection |
+//! | [`equivalence`] | which parameter of one algorithm gives the function of another, and how that moves with the rows |
 //! | [`low_rank`] | K ≈ FFᵀ with a residual that is known |
 //! | [`linear`] | f(x) = xᵀw + b: least squares, ridge, Tikhonov, Lasso, logistic and support vector machines |
 //! | [`plan`] | method and memory, before anything is allocated |
@@ -68,6 +69,7 @@ pub mod auto;
 pub mod certificate;
 pub mod criterion;
 pub mod data;
+pub mod equivalence;
 pub mod error;
 mod fit;
 pub mod format;
