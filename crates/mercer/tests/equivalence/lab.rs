@@ -55,7 +55,13 @@ impl Problem {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let rows = 5 + random.next_u32() as usize % 56;
         let features = pick(&mut random, &[1, 2, 4]);
-        let specs = ["gaussian(lengthscale=0.7)", "linear", "polynomial(degree=2,constant=1)", "matern32", "laplace"];
+        let specs = [
+            "gaussian(lengthscale=0.7)",
+            "linear",
+            "polynomial(degree=2,constant=1)",
+            "matern32(lengthscale=1)",
+            "laplace(lengthscale=1)",
+        ];
         let kernel = kernel::parse(pick(&mut random, &specs)).unwrap();
         let x = Matrix::from_fn(rows, features, |_, _| 2.0 * uniform(&mut random) - 1.0);
         let size = pick(&mut random, &[1e-6, 1.0, 1e5]);
@@ -100,7 +106,7 @@ impl Problem {
     }
 
     /// The fitted values of an algorithm by the front door, the factors written out by hand.
-    pub fn fitted(&self, algorithm: Algorithm, parameter: f64) -> mercer::Result<Vec<f64>> {
+    pub fn fitted(&self, algorithm: Algorithm, parameter: f64) -> Result<Vec<f64>> {
         let n = self.rows() as f64;
         let fit = Fit::with_shared(self.kernel.clone());
         let fit = if self.offset { fit } else { fit.without_offset() };

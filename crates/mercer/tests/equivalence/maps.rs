@@ -21,7 +21,7 @@ fn parameter(a: Algorithm, set: &TrainingSet<'_>, spectrum: &Spectrum, random: &
 /// What is asked for: 1e-10 where rounding of the parameters allows it (`Agreement::rounding` < 1e-10), that bound elsewhere.
 #[test]
 fn two_algorithms_give_one_function() {
-    let (mut compared, mut well, mut zero, mut unattained, mut seed) = (0, 0, 0, 0, 0);
+    let (mut compared, mut well, mut zero, mut unattained, mut indistinct, mut seed) = (0, 0, 0, 0, 0, 0);
     let mut worst: f64 = 0.0;
     while compared < 200 {
         seed += 1;
@@ -47,9 +47,15 @@ fn two_algorithms_give_one_function() {
             }
             Image::Unbound => panic!("{} at {p}: made from a ridge", a.spec()),
         };
-        compared += 1;
         let what = format!("seed {seed}: {} at {p} to {} at {image}", a.spec(), b.spec());
-        let found = set.agreement((a, p), (b, image)).unwrap().expect("both have a ridge");
+        let Some(found) = set.agreement((a, p), (b, image)).unwrap() else {
+            // The end of B's range to the last digit: its parameter no longer says which point is meant.
+            let Ok(Place::Ridge(t)) = set.place(a, p) else { panic!("{what}") };
+            assert!(set.slope(b, t).abs() < 1e-12, "{what}: slope {:e}", set.slope(b, t));
+            indistinct += 1;
+            continue;
+        };
+        compared += 1;
         let relative = found.distance / found.norm;
         if found.rounding < 1e-10 {
             well += 1;
@@ -64,10 +70,9 @@ fn two_algorithms_give_one_function() {
             assert!(relative <= found.rounding, "{what}: {relative:e} above {:e}", found.rounding);
         }
     }
-    println!(
-        "{well} of {compared} well-conditioned, worst {worst:e}; {zero} zero functions, {unattained} not attained"
-    );
-    assert!(well >= 150 && zero > 5 && unattained > 5, "{well} {zero} {unattained}");
+    println!("{well} of {compared} well-conditioned, worst {worst:e}");
+    println!("{zero} zero functions, {unattained} not attained, {indistinct} indistinct");
+    assert!(well >= 150 && zero > 5 && unattained > 5 && indistinct < 5, "{well} {zero} {unattained} {indistinct}");
 }
 
 /// λ → Φ → λ. Rounding ε of B's parameter moves log μ by ε/|B's slope| and comes back as |A's slope| times that, so the rule
