@@ -105,6 +105,8 @@ impl Study {
         let mut random = ChaCha8Rng::seed_from_u64(self.seed);
         self.stage("deleting every row")?;
         let set = TrainingSet::new(spectrum, fitted.design.y.col(0), rows as f64)?;
+        // A parameter out of reach is refused on all rows; on other sets it is counted.
+        set.place(self.from, self.parameter)?;
         let deletions = self.delete(&set)?;
         let agreement = match deletions.whole.image.parameter() {
             Some(image) => set.agreement((self.from, self.parameter), (self.to, image))?,
