@@ -53,11 +53,7 @@ impl Canvas {
         );
     }
 
-    pub fn polyline(&mut self, colour: &str, points: &[(f64, f64)]) {
-        self.polyline_of_width(2.0, colour, points);
-    }
-
-    pub fn polyline_of_width(&mut self, width: f64, colour: &str, points: &[(f64, f64)]) {
+    pub fn polyline(&mut self, width: f64, colour: &str, points: &[(f64, f64)]) {
         let list: Vec<String> = points.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
         let _ = writeln!(
             self.body,

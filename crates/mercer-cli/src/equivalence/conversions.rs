@@ -1,6 +1,7 @@
 //! Φ to every algorithm: a table of conversions for this very table.
 
 use mercer::Fitted;
+use mercer::data::{Column, Frame};
 use mercer::equivalence::{Algorithm, Image, Place, Relation};
 use serde_json::{Value, json};
 
@@ -39,7 +40,7 @@ impl Conversions {
 
     pub fn show(&self, options: &EquivalenceOptions, common: &Common) -> anyhow::Result<Done> {
         if let Some(path) = &options.shown.output {
-            crate::files::save(path, self.grid().render(Style::Csv).as_bytes())?;
+            mercer_io::write_frame(path, &self.frame()?)?;
         }
         let text = match (options.shown.json, options.shown.format) {
             (true, _) => format!("{}\n", self.to_json()),
@@ -84,6 +85,19 @@ impl Conversions {
             ]);
         }
         grid
+    }
+
+    fn frame(&self) -> mercer::Result<Frame> {
+        let text = |of: &dyn Fn(Algorithm) -> Option<String>| {
+            Column::Text(self.images.iter().map(|(algorithm, _)| of(*algorithm)).collect())
+        };
+        let values = self.images.iter().map(|(_, image)| image.parameter().unwrap_or(f64::NAN));
+        let mut frame = Frame::new(self.images.len());
+        frame.push("algorithm", text(&|algorithm| Some(algorithm.spec())))?;
+        frame.push("parameter", text(&|algorithm| Some(algorithm.symbol().to_owned())))?;
+        frame.push("value", Column::Number(values.collect()))?;
+        frame.push("formula", text(&|algorithm| self.formula(algorithm)))?;
+        Ok(frame)
     }
 
     fn formula(&self, to: Algorithm) -> Option<String> {

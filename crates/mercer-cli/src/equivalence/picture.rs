@@ -1,5 +1,7 @@
 //! Both paths against A's parameter: B told the same number, and B told Φ, where the curves must coincide.
 
+use mercer::equivalence::Algorithm;
+
 use super::Found;
 use super::aligned::Aligned;
 use crate::chart::lines::{self, Curve, Window};
@@ -23,8 +25,8 @@ pub fn svg(found: &Found) -> String {
     let window = window(&found.paths).unwrap_or(Window { x: (0.1, 10.0), y: (0.0, 1.0), log_y: false });
     let x_name = format!("{} of {}", from.symbol(), from.spec());
     let second_name = format!("Φ: {} of {}", to.symbol(), to.spec());
-    let (first, same) = (curve(found, from.spec(), 0), curve(found, to.spec(), 2));
-    let (again, moved) = (curve(found, from.spec(), 0), curve(found, to.spec(), 1));
+    let (first, same) = (curve(found, legend(from), 0), curve(found, legend(to), 2));
+    let (again, moved) = (curve(found, legend(from), 0), curve(found, legend(to), 1));
     let summary = found.fitted.summary();
     let title = format!("{}: {} and {}", summary.target, from.spec(), to.spec());
     let title = abbreviated(&title, 90);
@@ -52,7 +54,12 @@ pub fn svg(found: &Found) -> String {
 
 fn curve(found: &Found, name: String, which: usize) -> Curve {
     let points = found.paths.iter().map(|point| (point.from, point.errors[which])).collect();
-    Curve { name: abbreviated(&name, 34), points }
+    Curve { name, points }
+}
+
+/// As long as there is room for beside a drawing.
+fn legend(algorithm: Algorithm) -> String {
+    abbreviated(&algorithm.spec(), 22)
 }
 
 /// What Φ is at the powers of ten of the first axis, between the points of the path.

@@ -1,6 +1,6 @@
 //! Φ, the distance of both functions, how Φ moves, and what that means.
 
-use mercer::equivalence::{Comparison, Deleted, Image, Mapped};
+use mercer::equivalence::{Algorithm, Comparison, Deleted, Image, Mapped};
 use serde_json::{Value, json};
 
 use super::{Found, named_value, picture, verdict};
@@ -21,7 +21,7 @@ pub fn page(found: &Found) -> String {
         fitted.model.kernel().spec()
     );
     let whole = comparison.deletions.whole.image;
-    let value = whole.parameter().map_or_else(|| "none".to_owned(), short);
+    let value = whole.parameter().map_or_else(|| "does not exist".to_owned(), short);
     text += &format!("  from  {}\n", named_value(comparison.from, &short(comparison.parameter)));
     text += &format!("  to    {}\n", named_value(comparison.to, &value));
     text += &format!("  {}\n\n", agreement(comparison));
@@ -40,17 +40,24 @@ pub fn page(found: &Found) -> String {
 fn agreement(comparison: &Comparison) -> String {
     match (&comparison.agreement, comparison.deletions.whole.image) {
         (Some(found), _) => format!(
-            "‖f − g‖ = {} of ‖f‖ = {}, each solved from its own parameter (effective ridge {}); α to {}",
-            short(found.distance / found.norm),
-            short(found.norm),
+            "effective ridge {}, ‖f‖ = {}; ‖f − g‖ = {} of it, each solved from its own parameter{};\n  from g back to {} to {}",
             short(found.log_ridges[0].exp()),
-            short(found.coefficients)
+            short(found.norm),
+            short(found.distance / found.norm),
+            if is_ridge(comparison.to) { " (g without a search)" } else { "" },
+            comparison.from.symbol(),
+            short(found.back)
         ),
         (None, Image::At(_)) => "that is the end of the other's range to the last digit: its parameter no longer says \
                                  which point is meant"
             .into(),
         (None, image) => image.reason().unwrap_or_default().to_owned(),
     }
+}
+
+/// Whether the parameter is the ridge up to a factor, so that nothing is searched for.
+fn is_ridge(algorithm: Algorithm) -> bool {
+    algorithm == Algorithm::RIDGE || matches!(algorithm, Algorithm::Scaled(_) | Algorithm::Glmnet)
 }
 
 /// One line per kind of training set.
@@ -89,7 +96,7 @@ pub fn grid(comparison: &Comparison) -> Grid {
         // The draw that moves most, beside its own Φ.
         let most = draws.iter().filter_map(|set| Some((set.change()?, set.whole.image.parameter()?)));
         let most = most.max_by(|a, b| a.0.total_cmp(&b.0));
-        line("subsets; move: but one".into(), &sets, most.map(|m| m.0), most.map(|m| m.1));
+        line("subsets (move: one row)".into(), &sets, most.map(|m| m.0), most.map(|m| m.1));
     }
     grid
 }
@@ -146,6 +153,7 @@ pub fn to_json(found: &Found) -> Value {
         "norm": comparison.agreement.map(|found| found.norm),
         "distance": comparison.agreement.map(|found| found.distance),
         "relative_distance": comparison.agreement.map(|found| found.distance / found.norm),
+        "back_error": comparison.agreement.map(|found| found.back),
         "coefficient_difference": comparison.agreement.map(|found| found.coefficients),
         "equivalence": verdict::word(&comparison.relation),
         "formula": comparison.relation.formula(comparison.from.symbol()),

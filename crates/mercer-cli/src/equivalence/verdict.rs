@@ -52,7 +52,7 @@ fn deletions(found: &Comparison, whole: f64) -> String {
         return format!("{moved}; there are too few rows to see how that changes with n.");
     };
     let Decay { exponent, standard_error, .. } = decay;
-    let law = format!("s = {} ± {}", short(exponent), short(standard_error));
+    let law = format!("s = {:.2} ± {:.2}", exponent + 0.0, standard_error);
     match decay.falls() {
         true => format!(
             "{moved}, falling like n^-s with {law}; so the first assumption under which stability carries over \

@@ -76,7 +76,7 @@ fn draw_panel(canvas: &mut Canvas, panel: &Panel, start: f64) {
         for run in places.split(Option::is_none).filter(|run| run.len() > 1) {
             let points: Vec<(f64, f64)> = run.iter().flatten().copied().collect();
             let width = if panel.is_overlay && index == 0 { 7.0 } else { 2.0 };
-            canvas.polyline_of_width(width, colour(index), &points);
+            canvas.polyline(width, colour(index), &points);
         }
         let least = curve.points.iter().filter(|(_, y)| y.is_finite()).min_by(|a, b| a.1.total_cmp(&b.1));
         let least = least.filter(|_| index > 0 && !panel.is_overlay);

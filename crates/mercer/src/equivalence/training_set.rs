@@ -22,8 +22,10 @@ pub struct Agreement {
     pub log_ridges: [f64; 2],
     /// ‖f_A‖.
     pub norm: f64,
-    /// ‖f_A − f_B‖ in the Hilbert norm.
+    /// ‖f_A − f_B‖ in the Hilbert norm. Where B is a ridge there is no root to search and this says little; `back` does.
     pub distance: f64,
+    /// |λ′/λ − 1|, λ′ the parameter of A that belongs to B's solution by A's formula, which no root search of A enters.
+    pub back: f64,
     /// ‖α_A − α_B‖/‖α_A‖.
     pub coefficients: f64,
     /// A bound for what rounding makes of the distance, relative to the norm; large where a parameter hardly says which point
@@ -124,6 +126,10 @@ impl<'a> TrainingSet<'a> {
             log_ridges: [a, b],
             norm: norm(&|k| u[k]),
             distance: norm(&|k| u[k] - v[k]),
+            back: {
+                let own = map::log_parameter(first.0, b, &mut self.path.clone(), self.facts);
+                libm::expm1(own - checked_log(first.0, first.1)?).abs()
+            },
             coefficients: length(&|i| alpha[i] - beta[i]) / length(&|i| alpha[i]).max(f64::MIN_POSITIVE),
             rounding: self.rounding(first.0, a) + self.rounding(second.0, a),
         }))

@@ -116,6 +116,24 @@ fn maps_come_back() {
     assert!(well > 250 && lost < 20, "{well} {lost}");
 }
 
+/// What is reported as agreement sees a parameter that is off by a millionth, also where B is a ridge.
+#[test]
+fn a_wrong_image_is_seen() {
+    let (problem, _) = Problem::random(7);
+    let spectrum = problem.spectrum();
+    let set = TrainingSet::new(&spectrum, &problem.y, problem.rows() as f64).unwrap();
+    let power = Algorithm::Power { exponent: 1.5 };
+    for to in [Algorithm::RIDGE, Algorithm::Ivanov, Algorithm::Power { exponent: 3.0 }] {
+        let t = (spectrum.largest() / spectrum.weight_sum() * 1e-2).ln();
+        let p = set.image(power, Place::Ridge(t)).parameter().unwrap();
+        let image = set.map(power, to, p).unwrap().parameter().unwrap();
+        let right = set.agreement((power, p), (to, image)).unwrap().unwrap();
+        let wrong = set.agreement((power, p), (to, image * (1.0 + 1e-6))).unwrap().unwrap();
+        assert!(right.distance < 1e-12 * right.norm && right.back < 1e-12, "{right:?}");
+        assert!(wrong.distance > 1e-8 * wrong.norm && wrong.back > 1e-8, "{wrong:?}");
+    }
+}
+
 /// One direction, d = 1, z = 2, W = 1: N = 4/(1+μ)², R = (2μ/(1+μ))².
 #[test]
 fn one_direction_by_hand() {

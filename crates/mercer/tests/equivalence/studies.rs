@@ -44,6 +44,7 @@ fn powers_move_with_the_rows_and_less_with_more_of_them() {
     assert!(found.formula_error().is_none());
     let agreement = found.agreement.unwrap();
     assert!(agreement.distance < 1e-12 * agreement.norm && agreement.coefficients < 1e-12);
+    assert!(agreement.back < 1e-13, "{agreement:?}");
     let decay = found.decay.unwrap();
     println!("{decay:?}");
     assert!(decay.falls() && (0.6..1.6).contains(&decay.exponent), "{decay:?}");
