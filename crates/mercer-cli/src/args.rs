@@ -1,6 +1,7 @@
 //! Every option, with the sentence that explains it.
 
 mod compare;
+mod equivalence;
 mod fit;
 mod linear;
 mod loss;
@@ -14,6 +15,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 pub use compare::CompareOptions;
+pub use equivalence::{DistanceOptions, EquivalenceOptions};
 pub use fit::FitOptions;
 pub use loss::{ClassWeightArgument, LossArgument, ManyClassesArgument};
 pub use path::PathOptions;
@@ -73,6 +75,8 @@ pub enum Command {
     Path(Box<PathOptions>),
     Compare(Box<CompareOptions>),
     Stream(Box<StreamOptions>),
+    Equivalence(Box<EquivalenceOptions>),
+    Distance(DistanceOptions),
     Inspect(InspectOptions),
     Generate(GenerateOptions),
     /// Generate data, fit, predict and draw: everything in a few seconds

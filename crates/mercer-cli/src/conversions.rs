@@ -1,10 +1,11 @@
 //! The same problem in the words of other programs.
 //!
 //! With μ the effective ridge (λ itself at exponent 2) a model minimises (1/W) Σ w ℓ + μ‖f‖². Divided by 2μ that is
-//! ½‖f‖² + C Σ w ℓ with C = 1/(2Wμ), the form of LIBSVM, kernlab and scikit-learn's support vector machines and logistic
-//! regression; times W it is Σ w r² + α‖f‖² with α = Wμ, that of `KernelRidge` and `Ridge`. Row weights are scaled to mean 1
-//! first, so that W is the number of rows.
+//! ½‖f‖² + C Σ w ℓ, the form of LIBSVM, kernlab and scikit-learn's support vector machines and logistic regression; times W
+//! it is Σ w r² + α‖f‖², that of `KernelRidge` and `Ridge`. Those factors stand in `mercer::equivalence::convention`. Row
+//! weights are scaled to mean 1 first, so that W is the number of rows.
 
+use mercer::equivalence::convention::{LIBSVM, SCIKIT_LEARN};
 use mercer::kernel::Kernel;
 use mercer::penalty::Penalty;
 use mercer::{Model, Summary};
@@ -57,12 +58,13 @@ fn sparse(summary: &Summary) -> Option<Vec<Conversion>> {
 }
 
 fn penalty(loss: &str, n: f64, ridge: f64, is_linear: bool) -> Vec<Conversion> {
-    let cost = |of| Conversion { name: "C", value: 1.0 / (2.0 * n * ridge), of };
+    let cost = |of| Conversion { name: "C", value: LIBSVM.parameter(ridge, n), of };
     let alpha = |value, of| Conversion { name: "alpha", value, of };
-    let glmnet = |value| Conversion { name: "glmnet_lambda", value, of: "glmnet with alpha = 0" };
+    let glmnet = |value, of| Conversion { name: "glmnet_lambda", value, of };
     let mut all = match loss {
         "squared" => {
-            vec![alpha(n * ridge, if is_linear { "scikit-learn's Ridge" } else { "scikit-learn's KernelRidge" })]
+            let value = SCIKIT_LEARN.parameter(ridge, n);
+            vec![alpha(value, if is_linear { "scikit-learn's Ridge" } else { "scikit-learn's KernelRidge" })]
         }
         "hinge" => vec![cost("LIBSVM and scikit-learn's SVC")],
         "epsilon-insensitive" => vec![cost("LIBSVM and scikit-learn's SVR")],
@@ -79,8 +81,9 @@ fn penalty(loss: &str, n: f64, ridge: f64, is_linear: bool) -> Vec<Conversion> {
         _ => Vec::new(),
     };
     match (loss, is_linear) {
-        ("squared", true) => all.push(glmnet(ridge)),
-        ("logistic", true) => all.push(glmnet(2.0 * ridge)),
+        // It divides y by its deviation first, and its lambda, too: the ridge only if that is 1.
+        ("squared", true) => all.push(glmnet(ridge, "glmnet with alpha = 0 on y of deviation 1")),
+        ("logistic", true) => all.push(glmnet(2.0 * ridge, "glmnet with alpha = 0")),
         _ => {}
     }
     all

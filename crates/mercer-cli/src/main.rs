@@ -14,6 +14,8 @@ mod coefficients;
 mod compare;
 mod conversions;
 mod demo;
+mod distance;
+mod equivalence;
 mod files;
 mod fit;
 mod generate;
@@ -70,6 +72,8 @@ fn run(arguments: &Arguments) -> ExitCode {
         Command::Path(options) => path::run(options, common),
         Command::Compare(options) => compare::run(options, common),
         Command::Stream(options) => stream::run(options, common),
+        Command::Equivalence(options) => equivalence::run(options, common),
+        Command::Distance(options) => distance::run(options, common),
         Command::Inspect(options) => inspect::run(options),
         Command::Generate(options) => generate::run(options, common),
         Command::Demo => demo::run(common),
@@ -80,5 +84,6 @@ fn run(arguments: &Arguments) -> ExitCode {
         Command::Completions { shell } => manual::completions(*shell),
         Command::Man { folder } => manual::pages(folder),
     };
-    Outcome::of(result).exit_code(matches!(arguments.command, Command::Fit(_) | Command::Path(_)))
+    Outcome::of(result)
+        .exit_code(matches!(arguments.command, Command::Fit(_) | Command::Path(_) | Command::Equivalence(_)))
 }

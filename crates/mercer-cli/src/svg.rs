@@ -53,11 +53,11 @@ impl Canvas {
         );
     }
 
-    pub fn polyline(&mut self, colour: &str, points: &[(f64, f64)]) {
+    pub fn polyline(&mut self, width: f64, colour: &str, points: &[(f64, f64)]) {
         let list: Vec<String> = points.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
         let _ = writeln!(
             self.body,
-            r#"<polyline fill="none" stroke="{colour}" stroke-width="2" points="{}"/>"#,
+            r#"<polyline fill="none" stroke="{colour}" stroke-width="{width}" points="{}"/>"#,
             list.join(" ")
         );
     }

@@ -54,6 +54,7 @@
 //! | [`auto`] | families, metric, exponent and λ by themselves |
 //! | [`assess`] | an error estimate that selection did not touch |
 //! | [`journal`] | resuming a long selection |
+//! | [`equivalence`] | which parameter of one algorithm gives the function of another, and how that moves with the rows |
 //! | [`low_rank`] | K ≈ FFᵀ with a residual that is known |
 //! | [`moments`] | sums over rows that merge: tables larger than memory |
 //! | [`online`] | rows one at a time, each predicted before it is learned |
@@ -70,6 +71,7 @@ pub mod auto;
 pub mod certificate;
 pub mod criterion;
 pub mod data;
+pub mod equivalence;
 pub mod error;
 mod fit;
 pub mod format;

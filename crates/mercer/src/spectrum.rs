@@ -24,7 +24,9 @@ pub(crate) use tabulated::{Grid, Tabulated};
 use rayon::prelude::*;
 
 use crate::error::{Error, Result};
+use crate::kernel::{Kernel, Points};
 use crate::linalg::{self, DecompositionCheck, Matrix, double, multiply, multiply_transposed};
+use crate::space;
 
 /// The decomposition diag(s) K diag(s) = Q D Qᵀ on the directions that the offset leaves.
 #[derive(Debug, Clone)]
@@ -209,6 +211,19 @@ impl Spectrum {
         let kind = Kind::Linear { back: turn, mean_features, scale: 1.0 };
         let check = eigen.check;
         Ok(Spectrum { eigenvalues, basis, root_weights, weight_sum, offset, outside, check, kind, constant: None })
+    }
+
+    /// Of a kernel on some points: in primal form for linear kernels with fewer features than rows.
+    pub(crate) fn of_kernel(
+        kernel: &dyn Kernel,
+        points: &Points,
+        weights: Option<&[f64]>,
+        offset: bool,
+    ) -> Result<Self> {
+        match kernel.linear_scale().filter(|_| points.features() < points.rows()) {
+            Some(scale) => Spectrum::from_linear(&points.to_matrix(), scale, weights, offset),
+            None => Spectrum::from_gram(space::gram_lower(kernel, points), weights, offset),
+        }
     }
 
     /// The eigenvalues d of the (weighted, centred) Gram matrix, descending.

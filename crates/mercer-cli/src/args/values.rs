@@ -128,6 +128,23 @@ pub fn thread_count(text: &str) -> Result<usize, String> {
     whole(text, 1, 1024, "1 to 1024")
 }
 
+/// One λ, or a parameter that takes its place.
+pub fn parameter(text: &str) -> Result<f64, String> {
+    number(text, "a number above 0 (from 1e-290 to 1e290)", |x| (1e-290..=1e290).contains(&x))
+}
+
+pub fn algorithm(spec: &str) -> Result<mercer::equivalence::Algorithm, mercer::Error> {
+    mercer::equivalence::Algorithm::parse(spec)
+}
+
+pub fn part_count(text: &str) -> Result<usize, String> {
+    whole(text, 2, 1000, "2 to 1000")
+}
+
+pub fn sample_count(text: &str) -> Result<usize, String> {
+    whole(text, 2, 10_000, "2 to 10,000")
+}
+
 pub fn row_count(text: &str) -> Result<usize, String> {
     whole(text, 1, 100_000_000, "1 to 100,000,000")
 }

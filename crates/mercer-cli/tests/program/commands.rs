@@ -77,6 +77,8 @@ fn completions_and_manual() {
         "path",
         "compare",
         "stream",
+        "equivalence",
+        "distance",
         "inspect",
         "generate",
         "demo",
@@ -125,10 +127,14 @@ fn the_help_of_every_command_mentions_its_options() {
     let path = ["--kernel", "--exponent", "--lambda", "--criterion", "--svg", "--output", "--json", "--input-format"];
     let compare = ["--methods", "--folds", "--repeats", "--budget", "--svg", "--output", "--json", "--input-format"];
     let predict = ["--output", "--name", "--json"];
-    let expected: [(&str, Vec<&str>); 11] = [
+    let equivalence =
+        ["--from", "--to", "--lambda", "--parts", "--bootstrap", "--kernel", "--svg", "--output", "--json"];
+    let expected: [(&str, Vec<&str>); 13] = [
         ("fit", [&fit[..], &columns, &rows, &reading].concat()),
         ("path", [&path[..], &columns, &rows, &cells, &["--format"]].concat()),
         ("compare", [&compare[..], &columns, &rows, &cells, &["--format"]].concat()),
+        ("equivalence", [&equivalence[..], &columns, &rows, &cells, &["--format", "--input-format"]].concat()),
+        ("distance", [&["--json"][..], &reading].concat()),
         ("criteria", vec![]),
         ("predict", [&predict[..], &reading].concat()),
         ("inspect", vec!["--json"]),
@@ -147,7 +153,10 @@ fn the_help_of_every_command_mentions_its_options() {
                 assert!(page.contains(option), "mercer {command} {flag} does not mention {option}");
             }
         }
-        if matches!(*command, "fit" | "predict" | "path" | "compare" | "inspect" | "generate") {
+        if matches!(
+            *command,
+            "fit" | "predict" | "path" | "compare" | "equivalence" | "distance" | "inspect" | "generate"
+        ) {
             let page = text(&lab.ok(&[command, "--help"]));
             assert!(page.contains(&format!("  mercer {command} ")), "no example: {page}");
         }

@@ -12,7 +12,6 @@ use crate::metric::learn::{Learned, Rows, by_outer_products, per_feature};
 use crate::metric::objective::Goal;
 use crate::metric::ridge::ridge_fit;
 use crate::select::{Extras, Judge, Scorer, Search};
-use crate::space;
 use crate::spectrum::Spectrum;
 
 /// Steps of the average outer product.
@@ -42,11 +41,7 @@ pub(super) fn learn(
 fn by_leave_one_out(candidate: &Candidate, design: &Design, offset: bool) -> Result<Option<Learned>> {
     let kernel = candidate.kernels()?[0].fitted_to(&design.points, design.weights.as_deref())?;
     let weights = design.weights.as_deref();
-    let is_thin = design.points.features() < design.rows();
-    let spectrum = match kernel.linear_scale().filter(|_| is_thin) {
-        Some(scale) => Spectrum::from_linear(&design.points.to_matrix(), scale, weights, offset)?,
-        None => Spectrum::from_gram(space::gram_lower(&*kernel, &design.points), weights, offset)?,
-    };
+    let spectrum = Spectrum::of_kernel(&*kernel, &design.points, weights, offset)?;
     let targets = (0..design.y.cols()).map(|t| spectrum.target(design.y.col(t))).collect::<Result<Vec<_>>>()?;
     let members: Vec<_> = targets.iter().collect();
     let extras = Extras::default();

@@ -5,7 +5,7 @@
 //! with equality, if it binds at all.
 
 use crate::error::{Error, Result};
-use crate::spectrum::Path;
+use crate::spectrum::{Curve, Path};
 
 /// What is held, in the place of a λ.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -34,42 +34,61 @@ impl Constraint {
         if bound > 0.0 && bound.is_finite() { Ok(()) } else { Err(Error::argument(name, "above 0", bound)) }
     }
 
+    /// Where between two log ridges of a path the constraint is met with equality, on the side on which it holds.
+    pub(crate) fn met(&self, curve: &mut impl Curve, low: f64, high: f64) -> Met {
+        let (mut low, mut high) = (low, high);
+        let unit = curve.log_unit();
+        // Whether the constraint asks for more smoothness than this ridge gives.
+        let mut needs_more = |t: f64| match self {
+            Constraint::NormAtMost(bound) => curve.at(t).log_norm > 2.0 * libm::log(*bound),
+            Constraint::TrainErrorAtMost(bound) => libm::log(curve.at(t).train) + unit <= 2.0 * libm::log(*bound),
+        };
+        if !needs_more(low) {
+            return Met::BelowAll;
+        }
+        if needs_more(high) {
+            return Met::AboveAll;
+        }
+        for _ in 0..120 {
+            let middle = 0.5 * (low + high);
+            if middle <= low || middle >= high {
+                break;
+            }
+            if needs_more(middle) { low = middle } else { high = middle }
+        }
+        Met::At(match self {
+            Constraint::NormAtMost(_) => high,
+            Constraint::TrainErrorAtMost(_) => low,
+        })
+    }
+
     /// The ridge of the solution; `largest` is the largest eigenvalue. Where the constraint does not bind, the smallest
     /// ridge that arithmetic can tell from none (Ivanov) or one that leaves nothing of f (Morozov).
     pub(crate) fn ridge(&self, path: &Path, largest: f64, weight_sum: f64) -> Result<f64> {
         let unit = libm::log(largest.max(f64::MIN_POSITIVE) / weight_sum);
-        // Whether the constraint asks for more smoothness than this ridge gives.
-        let needs_more = |ridge: f64| match self {
-            Constraint::NormAtMost(bound) => path.norm(ridge) > *bound,
-            Constraint::TrainErrorAtMost(bound) => path.train_mse(ridge).sqrt() <= *bound,
-        };
-        let (mut low, mut high) = (unit - 31.0, unit + 60.0);
-        if !needs_more(libm::exp(low)) {
-            return match self {
-                Constraint::NormAtMost(_) => Ok(libm::exp(low)),
-                Constraint::TrainErrorAtMost(bound) => Err(Error::argument(
-                    "the bound of the training error",
-                    format!(
-                        "at least {:.4}, which no function of this kernel's space is below",
-                        path.train_mse(libm::exp(low)).sqrt()
-                    ),
-                    bound,
-                )),
-            };
+        let (low, high) = (unit - 31.0, unit + 60.0);
+        match (self.met(&mut path.clone(), low, high), self) {
+            (Met::At(t), _) => Ok(libm::exp(t)),
+            (Met::AboveAll, _) => Ok(libm::exp(high)),
+            (Met::BelowAll, Constraint::NormAtMost(_)) => Ok(libm::exp(low)),
+            (Met::BelowAll, Constraint::TrainErrorAtMost(bound)) => {
+                let least = path.train_mse(libm::exp(low)).sqrt();
+                let must = format!("at least {least:.4}, which no function of this kernel's space is below");
+                Err(Error::argument("the bound of the training error", must, bound))
+            }
         }
-        if needs_more(libm::exp(high)) {
-            return Ok(libm::exp(high));
-        }
-        for _ in 0..120 {
-            let middle = 0.5 * (low + high);
-            if needs_more(libm::exp(middle)) { low = middle } else { high = middle }
-        }
-        // The side on which the constraint holds.
-        Ok(libm::exp(match self {
-            Constraint::NormAtMost(_) => high,
-            Constraint::TrainErrorAtMost(_) => low,
-        }))
     }
+}
+
+/// Where a constraint is met on a part of a path.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Met {
+    /// With equality at this log μ.
+    At(f64),
+    /// Only with less ridge than the part has.
+    BelowAll,
+    /// Only with more.
+    AboveAll,
 }
 
 #[cfg(test)]

@@ -146,6 +146,11 @@ impl<'a> DeletedRow<'a> {
         (0..z.len()).map(|k| (z[k] - c * self.basis_row[k]) * self.inverse[k]).collect()
     }
 
+    /// Which row is left out, from 0.
+    pub fn row(&self) -> usize {
+        self.row
+    }
+
     /// Σw without this row, and wᵢ.
     pub fn weights(&self) -> (f64, f64) {
         (self.weight_left, self.weight)

@@ -16,6 +16,13 @@ pub(crate) struct CurvePoint {
     pub train: f64,
 }
 
+impl CurvePoint {
+    /// log of the λ whose m-power problem has a stationary point here, at t = log μ: λ = (2/m) μ N^(1−m/2).
+    pub fn log_lambda(&self, t: f64, exponent: f64) -> f64 {
+        t + (2.0 / exponent).ln() + (1.0 - exponent / 2.0) * self.log_norm
+    }
+}
+
 /// A ridge path on which stationary points are sought: the whole data's, or that of the data without a row.
 pub(crate) trait Curve {
     /// N, its slope and R at t = log μ.
@@ -176,8 +183,7 @@ impl Path {
 
     /// The λ whose m-power problem has a stationary point at this ridge: λ = (2/m) μ N^(1−m/2); as logarithm.
     pub fn log_lambda(&self, log_ridge: f64, exponent: f64) -> f64 {
-        let point = self.point(log_ridge);
-        log_ridge + (2.0 / exponent).ln() + (1.0 - exponent / 2.0) * point.log_norm
+        self.point(log_ridge).log_lambda(log_ridge, exponent)
     }
 
     fn terms(&self) -> impl Iterator<Item = (f64, f64)> + '_ {
