@@ -155,7 +155,7 @@ pub struct InspectOptions {
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub struct GenerateOptions {
-    /// friedman1, friedman2, friedman3, sinc or quadratic
+    /// friedman1, friedman2, friedman3, sinc, quadratic or square
     #[arg(value_parser = generator)]
     pub name: &'static mercer::synthetic::Generator,
     /// Number of rows

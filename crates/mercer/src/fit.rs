@@ -289,6 +289,18 @@ impl Fit {
         Encoding::for_kernels(&self.kernels, self.scale, self.missing, self.text_as)
     }
 
+    /// The kernel, where only one makes sense.
+    pub(crate) fn only_kernel(&self) -> Result<&SharedKernel> {
+        match &self.kernels[..] {
+            [kernel] => Ok(kernel),
+            others => Err(Error::argument("the kernel of a split", "a single one", others.len())),
+        }
+    }
+
+    pub(crate) fn has_offset(&self) -> bool {
+        self.offset
+    }
+
     fn check_settings(&self) -> Result<()> {
         if self.kernels.is_empty() || self.exponents.is_empty() || self.lambdas.as_ref().is_some_and(Vec::is_empty) {
             return Err(Error::Empty(

@@ -320,6 +320,21 @@ impl Spectrum {
         beta
     }
 
+    /// α at several γ (none stands for the zero function), n × γ, without row weights: one product for all.
+    pub(crate) fn duals(&self, target: &Target, gammas: &[Option<f64>]) -> Matrix {
+        let coordinates = Matrix::from_fn(self.eigenvalues.len(), gammas.len(), |k, l| {
+            gammas[l].map_or(0.0, |gamma| self.divide(target.z[k], self.eigenvalues[k], gamma))
+        });
+        let mut alpha = multiply(&self.basis, &coordinates);
+        for (l, gamma) in gammas.iter().enumerate() {
+            let outside = gamma.filter(|gamma| !self.is_truncated_at(*gamma)).map_or(0.0, |gamma| 1.0 / gamma);
+            for (a, o) in alpha.col_mut(l).iter_mut().zip(&target.outside) {
+                *a = libm::ldexp(*a + o * outside, target.power);
+            }
+        }
+        alpha
+    }
+
     /// The smallest positive eigenvalue; 0 if there is none.
     pub(crate) fn smallest_positive(&self) -> f64 {
         self.eigenvalues.iter().rev().copied().find(|d| *d > 0.0).unwrap_or(0.0)
