@@ -1,6 +1,7 @@
 //! Every option, with the sentence that explains it.
 
 mod compare;
+mod experiment;
 mod fit;
 mod linear;
 mod loss;
@@ -13,6 +14,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 pub use compare::CompareOptions;
+pub use experiment::{Chosen, ExperimentOptions};
 pub use fit::FitOptions;
 pub use loss::{ClassWeightArgument, LossArgument, ManyClassesArgument};
 pub use path::PathOptions;
@@ -33,6 +35,7 @@ use values::{noise, row_count, thread_count};
 ///   mercer fit table.csv --target kind --loss logistic      classes and their probabilities
 ///   mercer path table.csv --target y                        everything along λ
 ///   mercer compare table.csv --target y                     methods side by side on the same folds
+///   mercer experiment                                       the papers' experiments, done again
 #[derive(Debug, Parser)]
 #[command(name = "mercer", version, verbatim_doc_comment, propagate_version = true, subcommand_required = true, after_help = EXIT_CODES)]
 pub struct Arguments {
@@ -70,6 +73,7 @@ pub enum Command {
     Predict(PredictOptions),
     Path(Box<PathOptions>),
     Compare(Box<CompareOptions>),
+    Experiment(ExperimentOptions),
     Inspect(InspectOptions),
     Generate(GenerateOptions),
     /// Generate data, fit, predict and draw: everything in a few seconds

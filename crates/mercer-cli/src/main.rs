@@ -14,6 +14,7 @@ mod coefficients;
 mod compare;
 mod conversions;
 mod demo;
+mod experiment;
 mod files;
 mod fit;
 mod generate;
@@ -68,6 +69,7 @@ fn run(arguments: &Arguments) -> ExitCode {
         Command::Predict(options) => predict::run(options, common),
         Command::Path(options) => path::run(options, common),
         Command::Compare(options) => compare::run(options, common),
+        Command::Experiment(options) => experiment::run(options, common),
         Command::Inspect(options) => inspect::run(options),
         Command::Generate(options) => generate::run(options, common),
         Command::Demo => demo::run(common),

@@ -69,6 +69,13 @@ pub struct Target {
     pub(crate) mean: f64,
 }
 
+impl Target {
+    /// z = Qᵀ(s∘y), in the target's own units.
+    pub fn coordinates(&self) -> Vec<f64> {
+        self.z.iter().map(|z| libm::ldexp(*z, self.power)).collect()
+    }
+}
+
 impl Spectrum {
     /// From a Gram matrix (its lower triangle is read) with positive row weights.
     pub fn from_gram(mut gram: Matrix, weights: Option<&[f64]>, offset: bool) -> Result<Self> {

@@ -12,7 +12,7 @@ use crate::criterion::{Criterion, Folds};
 use crate::data::{Column, Design, Frame, Roles};
 use crate::error::{Error, Result};
 use crate::fit::{Fit, kernel_for};
-use crate::kernel::{Kernel, Points};
+use crate::kernel::{Kernel, Points, SharedKernel};
 use crate::linalg::{Matrix, multiply};
 use crate::low_rank::factor_if_possible;
 use crate::select::{Choice, Extras, Judge, Search, useful_ridges};
@@ -46,6 +46,11 @@ pub fn divide(rows: usize, share: f64, seed: u64) -> (Vec<usize>, Vec<usize>) {
 }
 
 impl Fit {
+    /// This fit's kernel with its numbers, as the rows of a table give them.
+    pub fn kernel_of(&self, frame: &Frame, roles: &Roles) -> Result<SharedKernel> {
+        kernel_for(self.only_kernel()?, &Design::new(frame, roles, self.encoding())?)
+    }
+
     /// Decomposes the training rows with this fit's kernel, scaling and offset, and keeps the test rows beside them.
     /// The kernel must be a single one, and the target, too.
     pub fn split(&self, training: &Frame, test: &Frame, roles: &Roles) -> Result<Split> {

@@ -1,0 +1,258 @@
+//! The root search that the M-RLSR paper publishes for m ≤ 1, beside the global minimum that Mercer certifies.
+//!
+//! Published: Newton's method on F(C) = (Σ 4 d z²/(2d + λmnC)²)^(m/2−1) − C from ten starts between 1 and 10⁴, at most 500
+//! steps each, precision 10⁻²⁰; of what it finds, the C with the least objective. f = 0 is never compared, and nothing tells
+//! whether all roots were found.
+
+use mercer::range;
+use mercer::solver::power;
+use mercer::spectrum::{Path, Spectrum};
+use mercer::split::divide;
+
+use super::findings::Findings;
+use super::setting::{Set, Setting, published};
+use crate::grid::{Cell, Grid};
+use crate::report::short;
+use crate::svg::panels::{self, Axis, Layer, Panel, Stroke};
+
+const SETS: [&str; 6] = ["concrete", "concrete_slump", "yacht", "energy", "boston", "friedman1"];
+/// Most rows that are decomposed: the search does not depend on their number.
+const MOST_ROWS: usize = 700;
+const STARTS: usize = 10;
+const STEPS: usize = 500;
+const PRECISION: f64 = 1e-20;
+/// An objective that is higher than the least by this share is a miss.
+const MISSED: f64 = 1e-6;
+
+/// A target on its spectrum.
+pub struct Problem {
+    pub eigenvalues: Vec<f64>,
+    pub z: Vec<f64>,
+    pub rows: f64,
+    pub path: Path,
+}
+
+/// What a search found.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Outcome {
+    /// The global minimum.
+    Found,
+    /// It is f = 0, which is not looked at.
+    MissedZero,
+    /// It is another root.
+    MissedRoot,
+    /// No start ended at a positive number.
+    Nothing,
+}
+
+pub fn run(setting: &Setting) -> anyhow::Result<Findings> {
+    let exponents = range::stepped("exponent", "0.1..1:0.1")?;
+    let lambdas = range::log_spaced("lambda", "1e-5..1e2:15")?;
+    let mut findings = Findings::new("Root search at m ≤ 1: the published ten starts against the certified global minimum");
+    let mut grid = Grid::new(
+        ["set", "rows", "problems", "missed", "f = 0 is better", "another root is better", "no root found", "worst excess"]
+            .map(str::to_owned)
+            .to_vec(),
+    );
+    let mut shares = Vec::new();
+    let mut by_exponent = vec![0.0; exponents.len()];
+    let mut total = (0, 0);
+    for set in setting.sets(&SETS)? {
+        setting.say(set.name.clone());
+        let problem = problem_of(&set, setting.seed)?;
+        let mut counts = [0_usize; 4];
+        let mut worst: f64 = 0.0;
+        let mut share = vec![0.0; exponents.len()];
+        for (e, exponent) in exponents.iter().enumerate() {
+            for lambda in &lambdas {
+                let (outcome, excess) = problem.compare(*exponent, *lambda);
+                counts[outcome as usize] += 1;
+                if outcome != Outcome::Found {
+                    share[e] += 100.0 / lambdas.len() as f64;
+                }
+                worst = worst.max(excess);
+            }
+        }
+        let cases = exponents.len() * lambdas.len();
+        let missed = cases - counts[0];
+        total = (total.0 + missed, total.1 + cases);
+        by_exponent.iter_mut().zip(&share).for_each(|(sum, share)| *sum += share);
+        let count = |n: usize| Cell::Number(n as f64);
+        grid.row(vec![
+            Cell::Text(set.name.clone()),
+            count(problem.rows as usize),
+            count(cases),
+            Cell::Text(format!("{missed} ({:.0} %)", 100.0 * missed as f64 / cases as f64)),
+            count(counts[Outcome::MissedZero as usize]),
+            count(counts[Outcome::MissedRoot as usize]),
+            count(counts[Outcome::Nothing as usize]),
+            Cell::Number(worst),
+        ]);
+        shares.push((set.name.clone(), share));
+    }
+    findings.table("root-search", grid);
+    findings.picture("root-search", picture(&exponents, &shares));
+    findings.remark(format!(
+        "Of {} problems ({} exponents from 0.1 to 1, {} values of λ from 1e-5 to 100, each set) the published search misses \
+         the global minimum in {} ({:.0} %). `worst excess` is the objective it ends with, divided by the least, minus 1.",
+        total.1,
+        exponents.len(),
+        lambdas.len(),
+        total.0,
+        100.0 * total.0 as f64 / f64::from(u32::try_from(total.1.max(1)).unwrap_or(u32::MAX)),
+    ));
+    findings.remark(
+        "The paper says that its procedure gives no guarantee and works well in practice. It starts at C between 1 and 10⁴, \
+         but C = ‖f‖^(m−2) is far below 1 wherever ‖f‖ is large, and Newton's steps on F leave the positive numbers or \
+         run to the root on the wrong side. For large λ the minimiser is f = 0, which it does not consider. Mercer \
+         isolates all roots by bounds on the derivatives (solver/power.rs) and compares them with f = 0.",
+    );
+    findings.remark(
+        "Where a start does not converge its last point is kept if it is positive: α is a ridge solution there, whatever C \
+         is, and its objective counts in the search's favour.",
+    );
+    Ok(findings)
+}
+
+fn problem_of(set: &Set, seed: u64) -> anyhow::Result<Problem> {
+    let mut rows = divide(set.rows(), 1.0, seed).0;
+    rows.truncate(MOST_ROWS);
+    let training = set.frame.select_rows(&rows);
+    let fit = published();
+    let split = fit.split(&training, &training.select_rows(&[0]), &set.roles)?;
+    Problem::new(split.spectrum(), &set.targets(&rows)).map_err(Into::into)
+}
+
+impl Problem {
+    fn new(spectrum: &Spectrum, y: &[f64]) -> mercer::Result<Self> {
+        let target = spectrum.target(y)?;
+        Ok(Problem {
+            eigenvalues: spectrum.eigenvalues().to_vec(),
+            z: target.coordinates(),
+            rows: spectrum.weight_sum(),
+            path: spectrum.path(&[&target]),
+        })
+    }
+
+    /// F and F′ at C.
+    fn function(&self, exponent: f64, lambda: f64, c: f64) -> (f64, f64) {
+        let factor = lambda * exponent * self.rows;
+        let (mut sum, mut slope) = (0.0, 0.0);
+        for (d, z) in self.eigenvalues.iter().zip(&self.z) {
+            let below = 2.0 * d + factor * c;
+            let term = 4.0 * d * z * z / (below * below);
+            sum += term;
+            slope -= 2.0 * factor * term / below;
+        }
+        let power = exponent / 2.0 - 1.0;
+        (sum.powf(power) - c, power * sum.powf(power - 1.0) * slope - 1.0)
+    }
+
+    /// The objective of the ridge solution that belongs to C.
+    fn objective(&self, exponent: f64, lambda: f64, ridge: f64) -> f64 {
+        self.path.train_mse(ridge) + lambda * self.path.norm(ridge).powf(exponent)
+    }
+
+    /// The least objective of the ten searches.
+    fn published(&self, exponent: f64, lambda: f64) -> Option<f64> {
+        let start = |index: usize| 10_f64.powf(4.0 * index as f64 / (STARTS - 1) as f64);
+        let ends = (0..STARTS).filter_map(|index| {
+            let mut c = start(index);
+            for _ in 0..STEPS {
+                let (value, slope) = self.function(exponent, lambda, c);
+                let next = c - value / slope;
+                let step = (next - c).abs();
+                c = next;
+                if !c.is_finite() || value.abs() < PRECISION || step < PRECISION {
+                    break;
+                }
+            }
+            (c > 0.0 && c.is_finite()).then_some(c)
+        });
+        ends.map(|c| self.objective(exponent, lambda, 0.5 * lambda * exponent * c)).filter(|v| v.is_finite()).reduce(f64::min)
+    }
+
+    /// What the published search makes of a problem, and by which share its objective is above the least.
+    fn compare(&self, exponent: f64, lambda: f64) -> (Outcome, f64) {
+        let minimum = power::minimum(&self.path, exponent, lambda);
+        let ridge = minimum.log_ridge.map(f64::exp);
+        let least = ridge.map_or(self.path.zero_mse(), |ridge| self.objective(exponent, lambda, ridge));
+        let Some(found) = self.published(exponent, lambda) else { return (Outcome::Nothing, 0.0) };
+        let excess = found / least - 1.0;
+        match (excess > MISSED, ridge) {
+            (false, _) => (Outcome::Found, 0.0),
+            (true, None) => (Outcome::MissedZero, excess),
+            (true, Some(_)) => (Outcome::MissedRoot, excess),
+        }
+    }
+}
+
+fn picture(exponents: &[f64], shares: &[(String, Vec<f64>)]) -> String {
+    let layers = shares
+        .iter()
+        .enumerate()
+        .map(|(index, (_, share))| Layer::Line {
+            colour: index + 1,
+            points: exponents.iter().copied().zip(share.iter().copied()).collect(),
+            style: Stroke::Full,
+        })
+        .collect();
+    let panel = Panel {
+        title: "share of the λ at which the published search misses the minimum".into(),
+        x: Axis::linear("exponent m", (0.05, 1.05)),
+        y: Axis::linear("%", (-2.0, 102.0)),
+        layers,
+    };
+    let legend: Vec<(usize, &str, Stroke)> =
+        shares.iter().enumerate().map(|(index, (name, _))| (index + 1, name.as_str(), Stroke::Full)).collect();
+    panels::draw(&format!("Ten Newton starts against the certified minimum, λ from {} to 100", short(1e-5)), &[panel], 1, &legend)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn problem(eigenvalues: &[f64], z: &[f64], rows: f64) -> Problem {
+        Problem { eigenvalues: eigenvalues.to_vec(), z: z.to_vec(), rows, path: Path::from_parts(eigenvalues, z, rows) }
+    }
+
+    /// The least objective on a fine grid of ridges, and f = 0.
+    fn brute_force(problem: &Problem, exponent: f64, lambda: f64) -> f64 {
+        let grid = (-4000..=2000).map(|i| problem.objective(exponent, lambda, (f64::from(i) * 0.01).exp()));
+        grid.fold(problem.path.zero_mse(), f64::min)
+    }
+
+    #[test]
+    fn a_large_penalty_makes_the_published_search_miss_zero() {
+        let problem = problem(&[3.0, 1.0, 0.2], &[2.0, 1.0, 0.5], 3.0);
+        let (outcome, excess) = problem.compare(0.5, 50.0);
+        assert!(outcome == Outcome::MissedZero || outcome == Outcome::Nothing, "{outcome:?} {excess}");
+        assert!((brute_force(&problem, 0.5, 50.0) / problem.path.zero_mse() - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn what_is_called_found_is_the_least_of_all() {
+        let problem = problem(&[3.0, 1.0, 0.2], &[2.0, 1.0, 0.5], 3.0);
+        let mut counts = [0; 4];
+        for exponent in [0.2, 0.5, 0.8, 1.0] {
+            for lambda in [1e-4, 1e-2, 0.1, 1.0, 10.0] {
+                let (outcome, _) = problem.compare(exponent, lambda);
+                counts[outcome as usize] += 1;
+                let least = brute_force(&problem, exponent, lambda);
+                if outcome == Outcome::Found {
+                    let found = problem.published(exponent, lambda).unwrap();
+                    assert!((found / least - 1.0).abs() < 1e-4, "{exponent} {lambda}: {found} {least}");
+                }
+            }
+        }
+        assert!(counts[0] > 0 && counts[0] < 20, "{counts:?}");
+    }
+
+    #[test]
+    fn the_slope_is_the_derivative() {
+        let problem = problem(&[3.0, 1.0, 0.2], &[2.0, 1.0, 0.5], 3.0);
+        let (value, slope) = problem.function(0.6, 0.3, 2.0);
+        let (near, _) = problem.function(0.6, 0.3, 2.0 + 1e-6);
+        assert!(((near - value) / 1e-6 - slope).abs() < 1e-5, "{slope}");
+    }
+}
