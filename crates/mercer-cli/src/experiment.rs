@@ -18,7 +18,6 @@ use serde_json::{Value, json};
 
 use crate::args::{Chosen, Common, ExperimentOptions};
 use crate::outcome::Done;
-use crate::progress::Progress;
 use findings::Findings;
 use setting::Setting;
 
@@ -103,8 +102,7 @@ pub fn run(options: &ExperimentOptions, common: &Common) -> anyhow::Result<Done>
     }
     let mut objects: Vec<Value> = Vec::new();
     for experiment in chosen {
-        let progress = Progress::start(common.quiet);
-        let setting = Setting::new(options, common.seed, progress);
+        let setting = Setting::new(options, common);
         let findings = (experiment.run)(&setting)?;
         let skipped = setting.skipped();
         drop(setting);
@@ -130,6 +128,9 @@ fn list() -> anyhow::Result<Done> {
     let width = ALL.iter().map(|experiment| experiment.name.len()).max().unwrap_or(0);
     let lines: String =
         ALL.iter().map(|experiment| format!("  {:width$}  {}\n", experiment.name, experiment.about)).collect();
-    write!(std::io::stdout(), "Experiments, as they are named after `mercer experiment` (or all of them: all):\n\n{lines}")?;
+    write!(
+        std::io::stdout(),
+        "Experiments, as they are named after `mercer experiment` (or all of them: all):\n\n{lines}"
+    )?;
     Ok(Done::Certified)
 }

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::path::Path;
+use std::time::Instant;
 
 use mercer::Fit;
 use mercer::criterion::Criterion;
@@ -10,7 +11,7 @@ use mercer::range;
 use mercer::split::{Split, divide};
 use mercer::synthetic::generator;
 
-use crate::args::ExperimentOptions;
+use crate::args::{Common, ExperimentOptions};
 use crate::progress::Progress;
 
 /// Share of the rows that are learned from.
@@ -18,12 +19,15 @@ pub const TRAINING: f64 = 0.7;
 /// Rows of each set with --quick.
 const QUICK_ROWS: usize = 160;
 const SYNTHETIC_ROWS: usize = 2000;
+/// friedman1 whose targets have no noise.
+pub const NOISE_FREE: &str = "friedman1_noise_free";
 
 pub struct Setting {
     data: Option<String>,
     pub seed: u64,
     runs: Option<usize>,
     pub is_quick: bool,
+    is_verbose: bool,
     progress: Progress,
     skipped: RefCell<Vec<String>>,
 }
@@ -38,9 +42,17 @@ pub struct Set {
 }
 
 impl Setting {
-    pub fn new(options: &ExperimentOptions, seed: u64, progress: Progress) -> Self {
+    pub fn new(options: &ExperimentOptions, common: &Common) -> Self {
         let ExperimentOptions { data, runs, quick, .. } = options;
-        Setting { data: data.clone(), seed, runs: *runs, is_quick: *quick, progress, skipped: RefCell::default() }
+        Setting {
+            data: data.clone(),
+            seed: common.seed,
+            runs: *runs,
+            is_quick: *quick,
+            is_verbose: common.verbose,
+            progress: Progress::start(common.quiet),
+            skipped: RefCell::default(),
+        }
     }
 
     /// How often, where the paper says `usual`.
@@ -58,6 +70,13 @@ impl Setting {
         let _ = self.progress.observer_of(text);
     }
 
+    /// With --verbose: what was done and how long it took.
+    pub fn note(&self, text: &str, since: Instant) {
+        if self.is_verbose {
+            say!("{text}: {:.1} s", since.elapsed().as_secs_f64());
+        }
+    }
+
     pub fn skipped(&self) -> Vec<String> {
         self.skipped.borrow().clone()
     }
@@ -73,9 +92,10 @@ impl Setting {
 
     /// A set from the folder, or `friedman1` from its formula; `None` is remembered as skipped.
     pub fn set(&self, name: &str) -> anyhow::Result<Option<Set>> {
-        let frame = if name == "friedman1" {
+        let frame = if name == "friedman1" || name == NOISE_FREE {
             let rows = if self.is_quick { QUICK_ROWS } else { SYNTHETIC_ROWS };
-            generator(name)?.frame(rows, 1.0, self.seed)?
+            let noise = if name == NOISE_FREE { 0.0 } else { 1.0 };
+            generator("friedman1")?.frame(rows, noise, self.seed)?
         } else {
             let path = self.data.as_ref().map(|folder| format!("{folder}/{name}.csv"));
             let Some(path) = path.filter(|path| Path::new(path).is_file()) else {

@@ -63,14 +63,30 @@ impl Axis {
 #[derive(Debug, Clone)]
 pub enum Layer {
     /// Interrupted where it leaves the panel.
-    Line { colour: usize, points: Vec<(f64, f64)>, style: Stroke },
+    Line {
+        colour: usize,
+        points: Vec<(f64, f64)>,
+        style: Stroke,
+    },
     /// Between two curves: x, low, high.
-    Band { colour: usize, points: Vec<(f64, f64, f64)> },
+    Band {
+        colour: usize,
+        points: Vec<(f64, f64, f64)>,
+    },
     /// From the foot of the panel up.
-    Bars { colour: usize, points: Vec<(f64, f64)> },
-    Dots { colour: usize, points: Vec<(f64, f64)> },
+    Bars {
+        colour: usize,
+        points: Vec<(f64, f64)>,
+    },
+    Dots {
+        colour: usize,
+        points: Vec<(f64, f64)>,
+    },
     /// Words at a place, to the right of it.
-    Words { at: (f64, f64), text: String },
+    Words {
+        at: (f64, f64),
+        text: String,
+    },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -134,7 +150,7 @@ impl Panel {
         let y = |value: f64| bottom - self.y.share(value) * (bottom - top);
         let at = |(a, b): (f64, f64)| (x(a), y(b));
         let is_inside = |value: f64, axis: &Axis| (-1e-9..=1.0 + 1e-9).contains(&axis.share(value));
-        canvas.text((left, corner.1 + TOP - 22.0), Anchor::Start, &self.title);
+        canvas.text((left, corner.1 + TOP - 26.0), Anchor::Start, &self.title);
         for (value, label) in self.x.ticks().into_iter().filter(|(value, _)| is_inside(*value, &self.x)) {
             canvas.line("tick", (x(value), top), (x(value), bottom));
             canvas.text((x(value), bottom + 17.0), Anchor::Middle, &label);
@@ -175,7 +191,7 @@ impl Panel {
         canvas.line("axis", (left, bottom), (right, bottom));
         canvas.line("axis", (left, bottom), (left, top));
         canvas.text((f64::midpoint(left, right), bottom + 37.0), Anchor::Middle, &self.x.name);
-        canvas.text((corner.0 + 8.0, corner.1 + TOP - 6.0), Anchor::Start, &self.y.name);
+        canvas.text((corner.0 + 8.0, corner.1 + TOP - 9.0), Anchor::Start, &self.y.name);
     }
 }
 
