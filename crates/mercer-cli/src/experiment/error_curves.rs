@@ -1,4 +1,4 @@
-//! Figure 2 of "On the equivalence between learning algorithms": weakly equivalent algorithms have error curves along λ that
+//! Figure 2 of "Equivalence of Learning Algorithms": weakly equivalent algorithms have error curves along λ that
 //! are one curve, moved and stretched, with the same minimum.
 
 use mercer::split::{Split, divide};

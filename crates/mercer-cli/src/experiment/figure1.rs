@@ -1,4 +1,4 @@
-//! Figure 1 of the M-RLSR paper (and of "On the equivalence between learning algorithms"): λ₂ = (m/2) C₀ λ makes kernel
+//! Figure 1 of the M-RLSR paper (and of "Equivalence of Learning Algorithms"): λ₂ = (m/2) C₀ λ makes kernel
 //! ridge agree with M-RLSR on the part Z₁ of a set, and on no other.
 //!
 //! Both are points of the ridge path of whatever part they are fitted to, so ‖f − g‖ in the Hilbert space is a sum over its

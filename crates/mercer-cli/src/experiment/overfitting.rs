@@ -60,12 +60,12 @@ pub fn run(setting: &Setting) -> anyhow::Result<Findings> {
     let legend = [(1, "one regression each", Stroke::Full), (0, "x²", Stroke::Dashed)];
     let title = "Twenty regressions each on points drawn anew";
     findings.picture("overfitting", panels::draw(title, &drawn, 3, &legend));
-    findings.remark(
+    findings.remark(format!(
         "As in the notes: a polynomial of degree 4 through five points passes through all of them and means nothing between; \
          even degree 1 varies much, since five points are few; with fifty points both settle, degree 1 on a wrong function; \
          ridge with λ = 1 removes most of the variance for some bias. The notes show pictures only; the table counts over \
-         400 draws. λ is in their convention ‖y − Xθ‖² + λ‖β‖², which is λ/n in Mercer's; the constant is not penalised.",
-    );
+         {draws} draws. λ is in their convention ‖y − Xθ‖² + λ‖β‖², which is λ/n in Mercer's; the constant is not penalised."
+    ));
     Ok(findings)
 }
 

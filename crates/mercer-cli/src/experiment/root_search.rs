@@ -67,7 +67,7 @@ pub fn run(setting: &Setting) -> anyhow::Result<Findings> {
         .map(str::to_owned)
         .to_vec(),
     );
-    let mut shares: Vec<Vec<(String, Vec<f64>)>> = vec![Vec::new(); SCALINGS.len()];
+    let mut shares: Vec<Vec<Shares>> = vec![Vec::new(); SCALINGS.len()];
     let mut total = [0; 3];
     for set in setting.sets(&SETS)? {
         for (index, (words, is_scaled)) in SCALINGS.iter().enumerate() {
@@ -127,21 +127,21 @@ struct Tally {
     counts: [usize; 4],
     /// The largest excess of the objective.
     worst: f64,
-    /// Percentage of misses at each exponent.
-    share: Vec<f64>,
+    /// Percentage of misses at each exponent, and of misses and problems without an answer.
+    share: Vec<(f64, f64)>,
 }
 
 impl Tally {
     fn new(problem: &Problem, exponents: &[f64], lambdas: &[f64]) -> Self {
-        let mut tally = Tally { counts: [0; 4], worst: 0.0, share: vec![0.0; exponents.len()] };
+        let mut tally = Tally { counts: [0; 4], worst: 0.0, share: vec![(0.0, 0.0); exponents.len()] };
         for (exponent, share) in exponents.iter().zip(&mut tally.share) {
             for lambda in lambdas {
                 let (outcome, excess) = problem.compare(*exponent, *lambda);
                 tally.counts[outcome as usize] += 1;
                 tally.worst = tally.worst.max(excess);
-                if matches!(outcome, Outcome::MissedZero | Outcome::MissedRoot) {
-                    *share += 100.0 / lambdas.len() as f64;
-                }
+                let part = 100.0 / lambdas.len() as f64;
+                share.0 += if matches!(outcome, Outcome::MissedZero | Outcome::MissedRoot) { part } else { 0.0 };
+                share.1 += if outcome == Outcome::Found { 0.0 } else { part };
             }
         }
         tally
@@ -225,24 +225,34 @@ impl Problem {
     }
 }
 
-fn picture(exponents: &[f64], shares: &[Vec<(String, Vec<f64>)>]) -> String {
-    let panel = |(words, shares): (&str, &Vec<(String, Vec<f64>)>)| Panel {
-        title: format!("targets {words}"),
-        x: Axis::linear("exponent m", (0.05, 1.05)),
-        y: Axis::linear("% of the λ", (-2.0, 102.0)),
-        layers: shares
-            .iter()
-            .enumerate()
-            .map(|(index, (_, share))| Layer::Line {
-                colour: index + 1,
-                points: exponents.iter().copied().zip(share.iter().copied()).collect(),
-                style: Stroke::Full,
-            })
-            .collect(),
+/// A set, and for each exponent the percentages of a tally.
+type Shares = (String, Vec<(f64, f64)>);
+
+fn picture(exponents: &[f64], shares: &[Vec<Shares>]) -> String {
+    let curve = |index: usize, values: Vec<f64>, style: Stroke| Layer::Line {
+        colour: index + 1,
+        points: exponents.iter().copied().zip(values).collect(),
+        style,
+    };
+    let panel = |(words, shares): (&str, &Vec<Shares>)| {
+        let both = |(index, (_, share)): (usize, &Shares)| {
+            [
+                curve(index, share.iter().map(|(_, all)| *all).collect(), Stroke::Dashed),
+                curve(index, share.iter().map(|(missed, _)| *missed).collect(), Stroke::Full),
+            ]
+        };
+        let most = shares.iter().flat_map(|(_, share)| share).map(|(_, all)| *all).fold(10.0, f64::max);
+        Panel {
+            title: format!("targets {words}"),
+            x: Axis::linear("exponent m", (0.05, 1.05)),
+            y: Axis::linear("% of the λ", (-0.02 * most, 1.08 * most)),
+            layers: shares.iter().enumerate().flat_map(both).collect(),
+        }
     };
     let panels: Vec<Panel> = SCALINGS.iter().map(|(words, _)| *words).zip(shares).map(panel).collect();
-    let legend: Vec<(usize, &str, Stroke)> =
+    let mut legend: Vec<(usize, &str, Stroke)> =
         shares[0].iter().enumerate().map(|(index, (name, _))| (index + 1, name.as_str(), Stroke::Full)).collect();
+    legend.push((0, "dashed: misses and problems without an answer", Stroke::Dashed));
     panels::draw("How often ten Newton starts miss the global minimum, λ from 1e-5 to 100", &panels, 2, &legend)
 }
 

@@ -11,6 +11,8 @@ const TOP: f64 = 44.0;
 const BOTTOM: f64 = 50.0;
 const TITLE: f64 = 30.0;
 const LEGEND: f64 = 20.0;
+/// Numbers that have room below a panel.
+const MOST_TICKS: usize = 7;
 /// Room for a legend entry: its line, and so much for each character.
 const CHARACTER: f64 = 7.2;
 
@@ -48,11 +50,13 @@ impl Axis {
             (false, _) => self.labels.clone(),
             (true, true) => {
                 let powers = powers_of_ten(low, high);
-                // A range of less than two powers is read like a linear one.
-                if powers.len() < 2 {
-                    return round_ticks(low, high).into_iter().filter(|v| *v > 0.0).map(|v| (v, short(v))).collect();
+                if powers.len() > 2 {
+                    return powers.into_iter().map(|power| (10_f64.powi(power), format!("1e{power}"))).collect();
                 }
-                powers.into_iter().map(|power| (10_f64.powi(power), format!("1e{power}"))).collect()
+                // Few powers of ten: their double and their half, too.
+                let (first, last) = (low.log10().floor() as i32, high.log10().ceil() as i32);
+                let steps = (first..=last).flat_map(|power| [1.0, 2.0, 5.0].map(|m| m * 10_f64.powi(power)));
+                steps.filter(|v| (low..=high).contains(v)).map(|v| (v, short(v))).collect()
             }
             (true, false) => round_ticks(low, high).into_iter().map(|v| (v, short(v))).collect(),
         }
@@ -151,7 +155,9 @@ impl Panel {
         let at = |(a, b): (f64, f64)| (x(a), y(b));
         let is_inside = |value: f64, axis: &Axis| (-1e-9..=1.0 + 1e-9).contains(&axis.share(value));
         canvas.text((left, corner.1 + TOP - 26.0), Anchor::Start, &self.title);
-        for (value, label) in self.x.ticks().into_iter().filter(|(value, _)| is_inside(*value, &self.x)) {
+        let ticks: Vec<(f64, String)> = self.x.ticks().into_iter().filter(|(v, _)| is_inside(*v, &self.x)).collect();
+        let every = ticks.len().div_ceil(MOST_TICKS).max(1);
+        for (value, label) in ticks.into_iter().step_by(every) {
             canvas.line("tick", (x(value), top), (x(value), bottom));
             canvas.text((x(value), bottom + 17.0), Anchor::Middle, &label);
         }
@@ -219,7 +225,8 @@ mod tests {
         let axis = Axis::logarithmic("λ", (1e-4, 1.0));
         assert!((axis.share(1e-2) - 0.5).abs() < 1e-12);
         assert_eq!(axis.ticks().len(), 5);
-        assert_eq!(Axis::logarithmic("y", (0.2, 0.6)).ticks().len(), 5);
+        let labels = |axis: Axis| axis.ticks().into_iter().map(|(_, label)| label).collect::<Vec<String>>();
+        assert_eq!(labels(Axis::logarithmic("y", (0.015, 0.3))), ["0.02", "0.05", "0.1", "0.2"]);
         let (low, high) = range_of([1.0, f64::NAN, 3.0], false);
         assert!(low < 1.0 && high > 3.0 && high < 3.2);
         assert_eq!(range_of([], true), (0.1, 10.0));

@@ -6,6 +6,7 @@ mod columns;
 mod commands;
 mod comparing;
 mod conversions;
+mod experiments;
 mod formats;
 mod journals;
 mod lab;
