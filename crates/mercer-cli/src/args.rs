@@ -2,6 +2,7 @@
 
 mod compare;
 mod equivalence;
+mod experiment;
 mod fit;
 mod linear;
 mod loss;
@@ -16,6 +17,7 @@ use clap::{Args, Parser, Subcommand};
 
 pub use compare::CompareOptions;
 pub use equivalence::{DistanceOptions, EquivalenceOptions};
+pub use experiment::{Chosen, ExperimentOptions};
 pub use fit::FitOptions;
 pub use loss::{ClassWeightArgument, LossArgument, ManyClassesArgument};
 pub use path::PathOptions;
@@ -37,6 +39,7 @@ use values::{noise, row_count, thread_count};
 ///   mercer fit table.csv --target kind --loss logistic      classes and their probabilities
 ///   mercer path table.csv --target y                        everything along λ
 ///   mercer compare table.csv --target y                     methods side by side on the same folds
+///   mercer experiment                                       the papers' experiments, done again
 #[derive(Debug, Parser)]
 #[command(name = "mercer", version, verbatim_doc_comment, propagate_version = true, subcommand_required = true, after_help = EXIT_CODES)]
 pub struct Arguments {
@@ -77,6 +80,7 @@ pub enum Command {
     Stream(Box<StreamOptions>),
     Equivalence(Box<EquivalenceOptions>),
     Distance(DistanceOptions),
+    Experiment(ExperimentOptions),
     Inspect(InspectOptions),
     Generate(GenerateOptions),
     /// Generate data, fit, predict and draw: everything in a few seconds
@@ -162,7 +166,7 @@ pub struct InspectOptions {
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub struct GenerateOptions {
-    /// friedman1, friedman2, friedman3, sinc or quadratic
+    /// friedman1, friedman2, friedman3, sinc, quadratic or square
     #[arg(value_parser = generator)]
     pub name: &'static mercer::synthetic::Generator,
     /// Number of rows

@@ -1,5 +1,7 @@
 //! Tables for people: aligned text, Markdown, LaTeX or CSV (`--format`).
 
+use serde_json::{Map, Value, json};
+
 use crate::args::Style;
 use crate::report::short;
 
@@ -105,18 +107,50 @@ impl Grid {
         text + "\\hline\n\\end{tabular}\n"
     }
 
+    /// A column of means with deviations becomes two columns of numbers.
     fn csv(&self) -> String {
-        let mut text = self.columns.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(",") + "\n";
+        let mut header: Vec<String> = Vec::new();
+        for (c, name) in self.columns.iter().enumerate() {
+            header.push(quoted(name));
+            if self.has_spreads(c) {
+                header.push(quoted(&format!("{name} sd")));
+            }
+        }
+        let mut text = header.join(",") + "\n";
+        let number = |x: f64| if x.is_finite() { x.to_string() } else { String::new() };
         for row in &self.rows {
-            let cell = |cell: &Cell| match cell {
-                Cell::Text(text) => quoted(text),
-                Cell::Number(x) | Cell::Best(x) if x.is_finite() => x.to_string(),
-                Cell::Spread(mean, deviation) => format!("{mean} ± {deviation}"),
-                Cell::Number(_) | Cell::Best(_) | Cell::Nothing => String::new(),
-            };
-            text += &(row.iter().map(cell).collect::<Vec<_>>().join(",") + "\n");
+            let mut cells: Vec<String> = Vec::new();
+            for (c, cell) in row.iter().enumerate() {
+                cells.push(match cell {
+                    Cell::Text(text) => quoted(text),
+                    Cell::Number(x) | Cell::Best(x) | Cell::Spread(x, _) => number(*x),
+                    Cell::Nothing => String::new(),
+                });
+                if self.has_spreads(c) {
+                    cells.push(if let Cell::Spread(_, deviation) = cell { number(*deviation) } else { String::new() });
+                }
+            }
+            text += &(cells.join(",") + "\n");
         }
         text
+    }
+
+    fn has_spreads(&self, column: usize) -> bool {
+        self.rows.iter().any(|row| matches!(row.get(column), Some(Cell::Spread(..))))
+    }
+
+    /// One object per row.
+    pub fn to_json(&self) -> Value {
+        let value = |cell: &Cell| match cell {
+            Cell::Text(text) => json!(text),
+            Cell::Number(x) | Cell::Best(x) => json!(x),
+            Cell::Spread(mean, deviation) => json!({ "mean": mean, "sd": deviation }),
+            Cell::Nothing => Value::Null,
+        };
+        let object = |row: &Vec<Cell>| -> Value {
+            self.columns.iter().zip(row).map(|(name, cell)| (name.clone(), value(cell))).collect::<Map<_, _>>().into()
+        };
+        self.rows.iter().map(object).collect()
     }
 }
 
@@ -193,5 +227,10 @@ mod tests {
         let csv = grid().render(Style::Csv);
         assert_eq!(csv.lines().nth(1), Some("a|b_c,0.00001,0.123456"), "{csv}");
         assert_eq!(csv.lines().nth(2), Some("\"long, \"\"quoted\"\"\",,"), "{csv}");
+        let mut spread = Grid::new(vec!["set".into(), "error".into()]);
+        spread.row(vec!["a".into(), Cell::Spread(0.5, 0.1)]);
+        spread.row(vec!["b".into(), Cell::Nothing]);
+        assert_eq!(spread.render(Style::Csv), "set,error,error sd\na,0.5,0.1\nb,,\n");
+        assert_eq!(spread.to_json()[0]["error"]["sd"], 0.1);
     }
 }

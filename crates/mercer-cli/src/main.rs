@@ -16,6 +16,7 @@ mod conversions;
 mod demo;
 mod distance;
 mod equivalence;
+mod experiment;
 mod files;
 mod fit;
 mod generate;
@@ -74,6 +75,7 @@ fn run(arguments: &Arguments) -> ExitCode {
         Command::Stream(options) => stream::run(options, common),
         Command::Equivalence(options) => equivalence::run(options, common),
         Command::Distance(options) => distance::run(options, common),
+        Command::Experiment(options) => experiment::run(options, common),
         Command::Inspect(options) => inspect::run(options),
         Command::Generate(options) => generate::run(options, common),
         Command::Demo => demo::run(common),

@@ -2,6 +2,7 @@
 
 pub mod curves;
 pub mod dots;
+pub mod panels;
 
 use std::fmt::Write;
 
@@ -54,12 +55,43 @@ impl Canvas {
     }
 
     pub fn polyline(&mut self, width: f64, colour: &str, points: &[(f64, f64)]) {
-        let list: Vec<String> = points.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
         let _ = writeln!(
             self.body,
             r#"<polyline fill="none" stroke="{colour}" stroke-width="{width}" points="{}"/>"#,
-            list.join(" ")
+            list(points)
         );
+    }
+
+    /// A curve; thin and pale if it is one of many, or broken into dashes.
+    pub fn path(&mut self, colour: &str, points: &[(f64, f64)], is_thin: bool, is_dashed: bool) {
+        let width = if is_thin { r#"stroke-width="1" opacity=".55""# } else { r#"stroke-width="2""# };
+        let dashes = if is_dashed { r#" stroke-dasharray="5 3""# } else { "" };
+        let _ = writeln!(
+            self.body,
+            r#"<polyline fill="none" stroke="{colour}" {width}{dashes} points="{}"/>"#,
+            list(points)
+        );
+    }
+
+    /// A closed shape, filled palely.
+    pub fn area(&mut self, colour: &str, points: &[(f64, f64)]) {
+        let _ = writeln!(self.body, r#"<polygon fill="{colour}" opacity=".22" points="{}"/>"#, list(points));
+    }
+
+    /// A rectangle between two corners.
+    pub fn bar(&mut self, colour: &str, from: (f64, f64), to: (f64, f64)) {
+        let _ = writeln!(
+            self.body,
+            r#"<rect fill="{colour}" x="{:.1}" y="{:.1}" width="{:.1}" height="{:.1}"/>"#,
+            from.0,
+            from.1,
+            to.0 - from.0,
+            (to.1 - from.1).max(0.0)
+        );
+    }
+
+    pub fn small_dot(&mut self, colour: &str, at: (f64, f64)) {
+        let _ = writeln!(self.body, r#"<circle fill="{colour}" r="2.6" cx="{:.1}" cy="{:.1}"/>"#, at.0, at.1);
     }
 
     pub fn dot(&mut self, colour: &str, at: (f64, f64)) {
@@ -91,6 +123,10 @@ impl Canvas {
             self.body
         )
     }
+}
+
+fn list(points: &[(f64, f64)]) -> String {
+    points.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect::<Vec<String>>().join(" ")
 }
 
 /// Text as XML takes it; characters that XML does not know at all are left out.

@@ -326,6 +326,14 @@ impl Fit {
         Encoding::for_kernels(&self.kernels, self.scale, self.missing, self.text_as)
     }
 
+    /// The kernel, where only one makes sense.
+    pub(crate) fn only_kernel(&self) -> Result<&SharedKernel> {
+        match &self.kernels[..] {
+            [kernel] => Ok(kernel),
+            others => Err(Error::argument("the kernel of a split", "a single one", others.len())),
+        }
+    }
+
     /// Whether b is part of the problem.
     pub(crate) fn has_offset(&self) -> bool {
         self.offset

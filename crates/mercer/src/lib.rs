@@ -47,6 +47,7 @@
 //! | [`loss`] | ℓ(y, v): squared, absolute, Huber, ε-insensitive, pinball, hinge, logistic, … |
 //! | [`learn`] | any of those losses, for numbers, quantiles and classes |
 //! | [`criterion`] | what a model is chosen by: exact leave-one-out and k-fold, GCV, FPE, likelihoods, … |
+//! | [`split`] | one division into training and test rows, every exponent and λ on it |
 //! | [`select`] | the surface of a criterion over exponents and λ |
 //! | [`certificate`] | what was verified about an answer |
 //! | [`range`] | `0.1..2.9:0.1`: many numbers in one word |
@@ -94,6 +95,7 @@ mod simd;
 pub mod solver;
 pub mod space;
 pub mod spectrum;
+pub mod split;
 pub mod synthetic;
 pub mod table;
 

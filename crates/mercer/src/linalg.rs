@@ -184,7 +184,7 @@ pub(crate) fn subtract_product(target: &mut Matrix, a: &Matrix, b: &Matrix) {
     matmul::matmul(target.view_mut(), Accum::Add, a.view(), b.view().transpose(), -1.0, shares());
 }
 
-/// A diag(w) A for a symmetric A (both triangles) and weights that are not negative; both triangles.
+/// A diag(w) Aᵀ for weights that are not negative; both triangles.
 pub(crate) fn weighted_square(a: &Matrix, weights: &[f64]) -> Matrix {
     let n = a.rows;
     let mut scaled = a.clone();

@@ -265,11 +265,17 @@ fn chosen(judge: &dyn Scorer, scores: &[Score]) -> Option<usize> {
     judge.criterion().choice(&scores.iter().map(|score| score.value).collect::<Vec<f64>>())
 }
 
+/// log μ at even steps over the useful part of a path.
+pub(crate) fn useful_ridges(largest: f64, weight_sum: f64, count: usize) -> Vec<f64> {
+    let unit = libm::log(largest / weight_sum);
+    let last = count.saturating_sub(1).max(1) as f64;
+    (0..count).map(|i| unit + LOWEST + (HIGHEST - LOWEST) * i as f64 / last).collect()
+}
+
 /// log λ at evenly spaced ridges; for m < 1 only where the stationary point is a minimum (λ rises with μ).
 pub(crate) fn lambdas_along(path: &Path, largest: f64, weight_sum: f64, exponent: f64) -> Vec<f64> {
-    let unit = libm::log(largest / weight_sum);
-    let mut grid: Vec<f64> = (0..GRID)
-        .map(|i| unit + LOWEST + (HIGHEST - LOWEST) * i as f64 / (GRID - 1) as f64)
+    let mut grid: Vec<f64> = useful_ridges(largest, weight_sum, GRID)
+        .into_iter()
         .filter(|t| 1.0 - (2.0 - exponent) * path.point(*t).slope > 0.0)
         .map(|t| path.log_lambda(t, exponent))
         // λ itself must be a number that can be written down and passed back.

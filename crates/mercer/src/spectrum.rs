@@ -71,6 +71,13 @@ pub struct Target {
     pub(crate) mean: f64,
 }
 
+impl Target {
+    /// z = Qᵀ(s∘y), in the target's own units.
+    pub fn coordinates(&self) -> Vec<f64> {
+        self.z.iter().map(|z| libm::ldexp(*z, self.power)).collect()
+    }
+}
+
 impl Spectrum {
     /// From a Gram matrix (its lower triangle is read) with positive row weights.
     pub fn from_gram(mut gram: Matrix, weights: Option<&[f64]>, offset: bool) -> Result<Self> {
@@ -338,6 +345,21 @@ impl Spectrum {
         self.unscale(&mut beta);
         beta.iter_mut().for_each(|b| *b = libm::ldexp(*b, target.power));
         beta
+    }
+
+    /// α at several γ (none stands for the zero function), n × γ, without row weights: one product for all.
+    pub(crate) fn duals(&self, target: &Target, gammas: &[Option<f64>]) -> Matrix {
+        let coordinates = Matrix::from_fn(self.eigenvalues.len(), gammas.len(), |k, l| {
+            gammas[l].map_or(0.0, |gamma| self.divide(target.z[k], self.eigenvalues[k], gamma))
+        });
+        let mut alpha = multiply(&self.basis, &coordinates);
+        for (l, gamma) in gammas.iter().enumerate() {
+            let outside = gamma.filter(|gamma| !self.is_truncated_at(*gamma)).map_or(0.0, |gamma| 1.0 / gamma);
+            for (a, o) in alpha.col_mut(l).iter_mut().zip(&target.outside) {
+                *a = libm::ldexp(*a + o * outside, target.power);
+            }
+        }
+        alpha
     }
 
     /// The smallest positive eigenvalue; 0 if there is none.

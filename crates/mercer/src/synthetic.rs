@@ -62,6 +62,13 @@ pub const GENERATORS: &[Generator] = &[
         draw: |uniform, x| x[0] = 2.0 * uniform() - 1.0,
         value: |x| 1.0 + x[0] * (-2.0 + 3.0 * x[0]),
     },
+    Generator {
+        name: "square",
+        about: "x² on [−1, 1], one feature",
+        features: 1,
+        draw: |uniform, x| x[0] = 2.0 * uniform() - 1.0,
+        value: |x| x[0] * x[0],
+    },
 ];
 
 /// Friedman's ranges of resistance, frequency, inductance and capacitance.

@@ -1,8 +1,8 @@
 //! Curves over a logarithmic axis.
 
-use super::{Anchor, Canvas, colour, powers_of_ten, round_ticks};
+use super::panels::Axis;
+use super::{Anchor, Canvas, colour};
 use crate::chart::lines::{Curve, Window};
-use crate::report::short;
 
 const WIDTH: f64 = 760.0;
 const HEIGHT: f64 = 440.0;
@@ -112,21 +112,21 @@ fn second_axis(
 fn axes(canvas: &mut Canvas, window: &Window, at: &dyn Fn((f64, f64)) -> (f64, f64), (x_name, y_name): (&str, &str)) {
     let (left, bottom) = at((0.0, 0.0));
     let (right, top) = at((1.0, 1.0));
-    for power in powers_of_ten(window.x.0, window.x.1) {
-        let Some((share, _)) = window.place(10_f64.powi(power), window.y.0) else { continue };
+    let horizontal = Axis::logarithmic(x_name, window.x);
+    let vertical = Axis { is_log: window.log_y, ..Axis::linear(y_name, window.y) };
+    let inside = |axis: &Axis, (value, label): (f64, String)| {
+        let share = axis.share(value);
+        (-1e-9..=1.0 + 1e-9).contains(&share).then_some((share, label))
+    };
+    for (share, label) in horizontal.ticks().into_iter().filter_map(|tick| inside(&horizontal, tick)) {
         let (x, _) = at((share, 0.0));
         canvas.line("tick", (x, top), (x, bottom));
-        canvas.text((x, bottom + 18.0), Anchor::Middle, &format!("1e{power}"));
+        canvas.text((x, bottom + 18.0), Anchor::Middle, &label);
     }
-    let ticks = match window.log_y {
-        true => powers_of_ten(window.y.0, window.y.1).into_iter().map(|power| 10_f64.powi(power)).collect(),
-        false => round_ticks(window.y.0, window.y.1),
-    };
-    for value in ticks {
-        let Some((_, share)) = window.place(window.x.0, value) else { continue };
+    for (share, label) in vertical.ticks().into_iter().filter_map(|tick| inside(&vertical, tick)) {
         let (_, y) = at((0.0, share));
         canvas.line("tick", (left, y), (right, y));
-        canvas.text((left - 8.0, y + 4.0), Anchor::End, &short(value));
+        canvas.text((left - 8.0, y + 4.0), Anchor::End, &label);
     }
     canvas.line("axis", (left, bottom), (right, bottom));
     canvas.line("axis", (left, bottom), (left, top));

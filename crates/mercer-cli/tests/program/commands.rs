@@ -10,7 +10,7 @@ use crate::lab::{Lab, error, text};
 #[test]
 fn generated_data_depend_on_the_seed_alone() {
     let lab = Lab::new();
-    for name in ["friedman1", "friedman2", "friedman3", "sinc", "quadratic"] {
+    for name in ["friedman1", "friedman2", "friedman3", "sinc", "quadratic", "square"] {
         let generate = |seed: &str, threads: &str| {
             lab.ok(&["generate", name, "--rows", "50", "--noise", "1", "--seed", seed, "--threads", threads]).stdout
         };
@@ -79,6 +79,7 @@ fn completions_and_manual() {
         "stream",
         "equivalence",
         "distance",
+        "experiment",
         "inspect",
         "generate",
         "demo",

@@ -7,6 +7,7 @@ mod commands;
 mod comparing;
 mod conversions;
 mod equivalence;
+mod experiments;
 mod formats;
 mod journals;
 mod lab;

@@ -6,7 +6,7 @@
 
 use super::path::{Curve, CurvePoint};
 use super::{Spectrum, Target};
-use crate::linalg::{Cholesky, Matrix, multiply, multiply_by_transposed, multiply_transposed};
+use crate::linalg::{Cholesky, Matrix, multiply, multiply_by_transposed, multiply_transposed, weighted_square};
 
 /// How far, in logarithms, γ is kept from the largest eigenvalue: G⁻¹_BB must have a Cholesky factor.
 const LOWEST_LOG: f64 = 29.0;
@@ -133,12 +133,8 @@ impl<'a> DeletedGroup<'a> {
     /// γ G⁻¹_BB, factored; scaled by γ so that its entries stay near 1.
     fn factor(&self, gamma: f64) -> AtGamma {
         let inverse: Vec<f64> = self.eigenvalues.iter().map(|d| 1.0 / (d + gamma)).collect();
-        let mut scaled = self.basis_rows.clone();
-        for (k, inverse) in inverse.iter().enumerate() {
-            let factor = (gamma * inverse).sqrt();
-            scaled.col_mut(k).iter_mut().for_each(|q| *q *= factor);
-        }
-        let mut block = multiply_by_transposed(&scaled, &scaled);
+        let weights: Vec<f64> = inverse.iter().map(|inverse| gamma * inverse).collect();
+        let mut block = weighted_square(&self.basis_rows, &weights);
         block.as_mut_slice().iter_mut().zip(self.null.as_slice()).for_each(|(b, n)| *b += n);
         AtGamma { inverse, factor: Cholesky::new(block) }
     }

@@ -157,6 +157,28 @@ impl Path {
         libm::ldexp(sum.sqrt(), self.power)
     }
 
+    /// ‖f_μ − f_ν‖ = |γ_ν − γ_μ| √(Σ d z²/((d + γ_μ)(d + γ_ν))²); `None` stands for the zero function. No difference of
+    /// nearly equal numbers is formed but that of the ridges.
+    ///
+    /// ```
+    /// use mercer::spectrum::Path;
+    ///
+    /// // d = 1, z = 2, W = 1: f_μ has the norm 2/(1 + μ).
+    /// let path = Path::from_parts(&[1.0], &[2.0], 1.0);
+    /// assert!((path.distance(Some(1.0), Some(3.0)) - 0.5).abs() < 1e-15);
+    /// assert!((path.distance(Some(1.0), None) - 1.0).abs() < 1e-15);
+    /// ```
+    pub fn distance(&self, ridge: Option<f64>, other: Option<f64>) -> f64 {
+        let (ridge, other) = match (ridge, other) {
+            (Some(ridge), Some(other)) => (ridge, other),
+            (Some(ridge), None) | (None, Some(ridge)) => return self.norm(ridge),
+            (None, None) => return 0.0,
+        };
+        let (a, b) = (self.weight_sum * ridge, self.weight_sum * other);
+        let sum: f64 = self.terms().map(|(d, e)| d / (d + a) * (e / (d + a)) / (d + b) / (d + b)).sum();
+        libm::ldexp((b - a).abs() * sum.sqrt(), self.power)
+    }
+
     /// (1/W) Σ w(y − f_μ)².
     pub fn train_mse(&self, ridge: f64) -> f64 {
         let gamma = self.weight_sum * ridge;
