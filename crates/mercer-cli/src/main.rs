@@ -14,6 +14,7 @@ mod coefficients;
 mod compare;
 mod conversions;
 mod demo;
+mod effects;
 mod files;
 mod fit;
 mod generate;
@@ -66,6 +67,7 @@ fn run(arguments: &Arguments) -> ExitCode {
     let result = match &arguments.command {
         Command::Fit(options) => fit::run(options, common),
         Command::Predict(options) => predict::run(options, common),
+        Command::Effects(options) => effects::run(options, common),
         Command::Path(options) => path::run(options, common),
         Command::Compare(options) => compare::run(options, common),
         Command::Inspect(options) => inspect::run(options),
