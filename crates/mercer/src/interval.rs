@@ -156,6 +156,8 @@ impl<'m> Intervals<'m> {
             let rows: Vec<usize> = (start..(start + height).min(new.rows())).collect();
             let block = new.subset(&rows);
             let projected = projector.rows(&block);
+            let is_process = matches!(self.source, Source::Process(_));
+            let own = if is_process { projector.diagonal(&block) } else { Vec::new() };
             for (t, (lower, upper)) in ends.iter_mut().enumerate() {
                 match &self.source {
                     Source::Rows(deletions) => {
@@ -170,7 +172,7 @@ impl<'m> Intervals<'m> {
                     }
                     Source::Process(processes) => {
                         let half = normal::two_sided(self.level);
-                        for (mean, deviation) in processes[t].at(spectrum, &projected, &projector.diagonal(&block)) {
+                        for (mean, deviation) in processes[t].at(spectrum, &projected, &own) {
                             lower.push(mean - half * deviation);
                             upper.push(mean + half * deviation);
                         }

@@ -40,7 +40,7 @@ pub fn of(model: &Model, frame: &Frame, options: &PredictOptions, common: &Commo
     let Some(level) = asked.interval else { return Ok(None) };
     if let Some(reason) = model.is_not_spectral() {
         anyhow::bail!(
-            "--interval is for models of the squared loss with the penalty λ‖f‖ᵐ, whose fits without a row are exact; of {} \
+            "--interval is for models of the squared loss with the penalty λ‖f‖ᵐ, whose fits without a row are exact; as for {}, \
              {reason}. Quantiles of their own: mercer fit --loss 'pinball(quantile=[0.05,0.95])'",
             options.model
         );
