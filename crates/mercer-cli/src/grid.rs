@@ -151,6 +151,7 @@ fn latex(text: &str) -> String {
             '²' => out.push_str("$^2$"),
             '‖' => out.push_str("$\\|$"),
             '–' => out.push_str("--"),
+            '−' => out.push_str("$-$"),
             other => out.push(other),
         }
     }

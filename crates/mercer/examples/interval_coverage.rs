@@ -18,7 +18,9 @@ type Anything = Box<dyn std::error::Error>;
 
 fn main() -> std::result::Result<(), Anything> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [folder, rest @ ..] = &arguments[..] else { return Err("usage: interval_coverage DATA_FOLDER [SPLITS]".into()) };
+    let [folder, rest @ ..] = &arguments[..] else {
+        return Err("usage: interval_coverage DATA_FOLDER [SPLITS]".into());
+    };
     let splits: u64 = rest.first().map_or(Ok(50), |text| text.parse())?;
     println!("| set | training rows | kernel and λ | {} |\n|---|---|---|{}", METHODS.join(" | "), "---|".repeat(3));
     for set in SETS {

@@ -169,7 +169,7 @@ impl fmt::Display for Added {
             if let Some(Coverage { rows, share, mean_width }) = target.coverage {
                 let (share, width) = (short(share), short(mean_width));
                 let rows = integer(rows);
-                write!(f, "\nagainst column {:?}: {share} of {rows} rows inside, mean width {width}", target.column)?;
+                write!(f, "\nagainst column {:?}: coverage {share} on {rows} rows, mean width {width}", target.column)?;
             }
         }
         Ok(())

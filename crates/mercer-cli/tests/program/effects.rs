@@ -35,7 +35,12 @@ fn tables_say_what_the_formula_does() {
     let page = text(&lab.ok(&["effects", "m.mercer"]));
     assert!(page.contains("std. error") && page.contains("kind: tall − flat") && page.contains("fixed λ"), "{page}");
     let latex = text(&lab.ok(&["effects", "m.mercer", "--format", "latex"]));
-    assert!(latex.starts_with("\\begin{tabular}{lrrrrrr}") && latex.lines().count() == 9, "{latex}");
+    assert!(
+        latex.starts_with("\\begin{tabular}{lrrrrrr}")
+            && latex.contains("tall $-$ flat")
+            && latex.lines().count() == 10,
+        "{latex}"
+    );
     let csv = text(&lab.ok(&["effects", "m.mercer", "--format", "csv"]));
     assert_eq!(csv.lines().count(), 5);
     assert!(lab.ok(&["effects", "m.mercer", "--quiet"]).stdout.is_empty());

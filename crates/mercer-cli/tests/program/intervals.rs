@@ -40,8 +40,8 @@ fn columns_hold_what_the_library_finds() {
         let said = error(&output);
         let y = lab.numbers("new.csv", "y");
         let inside = (0..200).filter(|i| lower[*i] <= y[*i] && y[*i] <= upper[*i]).count();
-        let share = mercer_share(inside as f64 / 200.0);
-        assert!(said.contains(&format!("{share} of 200 rows inside, mean width")), "{name}: {said}");
+        let share = four_digits(inside as f64 / 200.0);
+        assert!(said.contains(&format!("coverage {share} on 200 rows, mean width")), "{name}: {said}");
         assert!(said.contains(name) && said.contains("drawn alike") != (name == "gaussian-process"), "{said}");
         let report = lab.json(&[&run[..], &["--json"]].concat());
         assert_eq!(report["predictions"]["prediction_lower"][7].as_f64(), Some(lower[7]));
@@ -51,7 +51,7 @@ fn columns_hold_what_the_library_finds() {
 }
 
 /// Four digits, as reports show them.
-fn mercer_share(share: f64) -> String {
+fn four_digits(share: f64) -> String {
     format!("{share:.4}").trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
