@@ -3,12 +3,14 @@
 mod compare;
 mod equivalence;
 mod experiment;
+mod effects;
 mod fit;
 mod linear;
 mod loss;
 mod path;
 mod stream;
 mod table;
+mod training;
 mod values;
 
 use std::path::PathBuf;
@@ -18,11 +20,13 @@ use clap::{Args, Parser, Subcommand};
 pub use compare::CompareOptions;
 pub use equivalence::{DistanceOptions, EquivalenceOptions};
 pub use experiment::{Chosen, ExperimentOptions};
+pub use effects::EffectsOptions;
 pub use fit::FitOptions;
 pub use loss::{ClassWeightArgument, LossArgument, ManyClassesArgument};
 pub use path::PathOptions;
 pub use stream::StreamOptions;
 pub use table::{RowOptions, TableOptions};
+pub use training::{IntervalMethod, IntervalOptions, TrainingOptions};
 pub use values::{KernelArgument, ScaleArgument, Style, TextArgument};
 
 use values::{noise, row_count, thread_count};
@@ -75,6 +79,7 @@ pub struct Common {
 pub enum Command {
     Fit(Box<FitOptions>),
     Predict(PredictOptions),
+    Effects(EffectsOptions),
     Path(Box<PathOptions>),
     Compare(Box<CompareOptions>),
     Stream(Box<StreamOptions>),
@@ -108,13 +113,16 @@ pub enum Command {
 /// Predict with a saved model: adds a column `prediction` to a table
 ///
 /// A model of classes adds the class as the training table wrote it, a model of several quantiles one column for each
-/// (`prediction_q0.1`, …). If the table has the target, the error is printed too.
+/// (`prediction_q0.1`, …). If the table has the target, the error is printed too. With --interval every prediction gets the
+/// two ends of an interval; see docs/intervals.md for what they promise.
 ///
 /// Examples:
 ///
 ///   mercer predict m.mercer new.csv > predicted.csv
 ///   mercer predict m.mercer new.parquet --output predicted.parquet
 ///   mercer predict m.mercer new.csv --json
+///   mercer predict m.mercer new.csv --interval 0.9
+///   mercer predict linear.mercer new.csv --interval 0.95 --method cv+ --folds 5 --data training.csv
 ///   mercer predict classes.mercer new.csv --probability --decision
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
@@ -135,6 +143,8 @@ pub struct PredictOptions {
     /// Add the values by which classes are told apart: `decision`, or `decision_CLASS` for each of more than two
     #[arg(long)]
     pub decision: bool,
+    #[command(flatten)]
+    pub intervals: IntervalOptions,
     /// Print one JSON object with the predictions instead of a table
     #[arg(long, conflicts_with = "output")]
     pub json: bool,

@@ -3,6 +3,7 @@
 pub mod learn;
 pub mod linear;
 
+use mercer::criterion::LeaveOneOut;
 use mercer::select::Surface;
 use mercer::{Model, Summary, Tried};
 use serde_json::{Map, Value, json};
@@ -21,6 +22,10 @@ pub fn fit(found: &Found) -> String {
         map.insert("seconds".into(), json!(found.seconds));
         map.insert("rows_dropped_missing".into(), json!(fitted.design.dropped_missing));
         map.insert("rows_dropped_weightless".into(), json!(fitted.design.dropped_weightless));
+        let within = |loo: &Option<LeaveOneOut>| loo.as_ref().map(|loo| loo.within(0.9));
+        let within: Vec<Option<f64>> = fitted.leave_one_out.iter().map(within).collect();
+        let of_all = if let [only] = within[..] { json!(only) } else { json!(within) };
+        map.insert("loo_within_90".into(), of_all);
         map.insert("tried".into(), fitted.tried.iter().map(tried).collect());
         if let Some(search) = &found.search {
             map.extend(automatic(search));

@@ -17,6 +17,7 @@ mod demo;
 mod distance;
 mod equivalence;
 mod experiment;
+mod effects;
 mod files;
 mod fit;
 mod generate;
@@ -70,6 +71,7 @@ fn run(arguments: &Arguments) -> ExitCode {
     let result = match &arguments.command {
         Command::Fit(options) => fit::run(options, common),
         Command::Predict(options) => predict::run(options, common),
+        Command::Effects(options) => effects::run(options, common),
         Command::Path(options) => path::run(options, common),
         Command::Compare(options) => compare::run(options, common),
         Command::Stream(options) => stream::run(options, common),

@@ -1,5 +1,6 @@
 //! `mercer predict`
 
+pub mod intervals;
 mod scores;
 
 use std::io::Write;
@@ -11,7 +12,7 @@ use serde_json::{Map, Value, json};
 
 use self::scores::{Score, scores};
 use crate::args::{Common, PredictOptions};
-use crate::outcome::Done;
+use crate::outcome::{Done, Usage};
 use crate::report::integer;
 use crate::score::{Predicted, quantile_of};
 
@@ -19,7 +20,9 @@ pub fn run(options: &PredictOptions, common: &Common) -> anyhow::Result<Done> {
     let model = load(&options.model)?;
     check(options, &model)?;
     let table = mercer_io::read(&options.table, &options.reading.to_read_options())?;
-    let added = columns(&model, &table.frame, options)?;
+    let mut added = columns(&model, &table.frame, options)?;
+    let intervals = intervals::of(&model, &table.frame, options, common)?;
+    added.extend(intervals.iter().flat_map(|intervals| intervals.columns()));
     for (column, count) in model.encoder().unknown_categories(&table.frame)? {
         say!("note: column {column:?} has a category that training did not know in {} rows", integer(count));
     }
@@ -28,13 +31,19 @@ pub fn run(options: &PredictOptions, common: &Common) -> anyhow::Result<Done> {
         let predictions: Map<String, Value> =
             added.iter().map(|(name, column)| (name.clone(), cells(column))).collect();
         let errors: Map<String, Value> = scores.iter().map(|score| (score.name.clone(), score.to_json())).collect();
-        let object = json!({ "n": table.frame.rows(), "predictions": predictions, "errors": errors });
+        let mut object = json!({ "n": table.frame.rows(), "predictions": predictions, "errors": errors });
+        if let Some(intervals) = &intervals {
+            object["interval"] = intervals.to_json();
+        }
         writeln!(std::io::stdout(), "{object}")?;
         return Ok(Done::Certified);
     }
     mercer_io::write_with(&options.output, &table, &added, None)?;
     if !common.quiet {
         report(options, table.frame.rows(), &added, &scores);
+        if let Some(intervals) = &intervals {
+            say!("{intervals}");
+        }
     }
     Ok(Done::Certified)
 }
@@ -47,6 +56,9 @@ pub fn load(path: &str) -> anyhow::Result<Model> {
 
 /// Refuses to add what the model does not know.
 fn check(options: &PredictOptions, model: &Model) -> anyhow::Result<()> {
+    if options.intervals.training.data.is_some() && options.intervals.interval.is_none() {
+        return Err(Usage("--data gives the training rows that --interval needs; name its level, too".into()).into());
+    }
     let asked = if options.probability { "--probability" } else { "--decision" };
     match model.meaning() {
         Meaning::Numbers | Meaning::Quantiles { .. } if options.probability || options.decision => {
@@ -89,12 +101,12 @@ fn with_classes<'a>(what: &'a str, classes: &'a Classes) -> impl Iterator<Item =
     classes.names.iter().map(move |name| format!("{what}_{name}"))
 }
 
-fn numbers(cells: &[Option<f64>]) -> Column {
+pub fn numbers(cells: &[Option<f64>]) -> Column {
     Column::Number(cells.iter().map(|cell| cell.unwrap_or(f64::NAN)).collect())
 }
 
 /// One name for each model of numbers: followed by the target if there are several, and by the quantile.
-fn names(model: &Model, name: &str) -> Vec<String> {
+pub fn names(model: &Model, name: &str) -> Vec<String> {
     let of_quantiles = matches!(model.meaning(), Meaning::Quantiles { .. });
     let targets: Vec<&str> =
         model.summaries().iter().map(|summary| plain_target(&summary.target, &summary.loss)).collect();

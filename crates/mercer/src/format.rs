@@ -17,7 +17,7 @@ use crate::data::{Encoder, Feature, Missing, Scale, TextAs};
 use crate::kernel::{self, Points};
 use crate::linalg::Matrix;
 use crate::linear::expand;
-use crate::model::{Expansion, Meaning, Model, Summary};
+use crate::model::{Expansion, KeptTargets, Meaning, Model, Summary};
 
 const MAGIC: [u8; 8] = [0x93, b'M', b'E', b'R', b'C', b'E', b'R', b'\n'];
 const VERSION: u32 = 1;
@@ -87,6 +87,11 @@ struct Header {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     is_projected: bool,
     summaries: Vec<Summary>,
+    /// What follows the points: the training rows' targets, and their weights.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    keeps_targets: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    keeps_weights: bool,
     /// What the models' values stand for.
     #[serde(default, skip_serializing_if = "is_numbers")]
     meaning: Meaning,
@@ -139,6 +144,10 @@ pub fn to_bytes(model: &Model) -> Result<Vec<u8>, FormatError> {
             (false, points.rows(), points.features(), points.code_columns())
         }
     };
+    if let Some(kept) = &model.kept {
+        numbers.extend_from_slice(kept.y.as_slice());
+        numbers.extend(kept.weights.iter().flatten());
+    }
     if numbers.iter().any(|x| !x.is_finite()) {
         return Err(FormatError::NotFinite);
     }
@@ -156,6 +165,8 @@ pub fn to_bytes(model: &Model) -> Result<Vec<u8>, FormatError> {
         is_projected: encoder.projection.is_some(),
         summaries: model.summaries.clone(),
         meaning: model.meaning.clone(),
+        keeps_targets: model.kept.is_some(),
+        keeps_weights: model.kept.as_ref().is_some_and(|kept| kept.weights.is_some()),
     };
     let header = serde_json::to_vec(&header).map_err(|error| FormatError::Header(error.to_string()))?;
     if header.len() > LONGEST_HEADER {
@@ -195,11 +206,16 @@ pub fn from_bytes(bytes: &[u8]) -> Result<Model, FormatError> {
         length.checked_mul(targets),
         header.points.checked_mul(header.width),
         header.points.checked_mul(header.code_columns),
+        if header.keeps_targets { header.points.checked_mul(targets) } else { Some(0) },
+        Some(if header.keeps_weights { header.points } else { 0 }),
     ]
     .into_iter()
     .try_fold(0_usize, |sum, part| sum.checked_add(part?))
     .filter(|carried| *carried <= count);
     let Some(carried) = carried else { return contradiction("its sizes do not fit its numbers") };
+    if header.keeps_weights && !header.keeps_targets || header.keeps_targets && header.is_linear {
+        return contradiction("weights without targets, or targets without points");
+    }
     if header.is_linear && header.points > 0 {
         return contradiction("a linear function with points");
     }
@@ -277,11 +293,20 @@ pub fn from_bytes(bytes: &[u8]) -> Result<Model, FormatError> {
             .collect::<Result<_, _>>()?;
         Expansion::Kernel { points: Points::with_codes(&x, codes), alpha: coefficients }
     };
+    let kept = if header.keeps_targets {
+        let y = numbers.matrix(header.points, targets)?;
+        let weights = header.keeps_weights.then(|| (0..header.points).map(|_| numbers.one()).collect()).transpose()?;
+        let kept = KeptTargets { y, weights };
+        kept.check().map_err(|error| FormatError::Contradiction(error.to_string()))?;
+        Some(kept)
+    } else {
+        None
+    };
     if header.summaries.iter().any(|summary| !summary.intercept.is_finite()) {
         return Err(FormatError::NotFinite);
     }
     header.meaning.check(targets).map_err(FormatError::Contradiction)?;
-    Ok(Model { encoder, kernel, expansion, summaries: header.summaries, meaning: header.meaning })
+    Ok(Model { encoder, kernel, expansion, summaries: header.summaries, meaning: header.meaning, kept })
 }
 
 /// A message that quotes a file does not repeat the whole of it.

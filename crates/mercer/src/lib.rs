@@ -61,6 +61,7 @@
 //! | [`online`] | rows one at a time, each predicted before it is learned |
 //! | [`linear`] | f(x) = xᵀw + b: least squares, ridge, Tikhonov, Lasso, logistic and support vector machines |
 //! | [`plan`] | method and memory, before anything is allocated |
+//! | [`interval`], [`effects`] | prediction intervals, and what each column does to a prediction |
 //! | [`Fit`], [`Model`] | the front door, and what comes out of it |
 //! | [`mod@format`] | models as bytes |
 //! | [`synthetic`] | data sets from formulas |
@@ -73,9 +74,11 @@ pub mod certificate;
 pub mod criterion;
 pub mod data;
 pub mod equivalence;
+pub mod effects;
 pub mod error;
 mod fit;
 pub mod format;
+pub mod interval;
 pub mod journal;
 pub mod kernel;
 pub mod learn;
@@ -98,6 +101,7 @@ pub mod spectrum;
 pub mod split;
 pub mod synthetic;
 pub mod table;
+mod training;
 
 pub use auto::{Automated, Automatic};
 pub use error::{Error, Result};
@@ -106,6 +110,7 @@ pub use learn::{Learn, Learned};
 pub use linalg::Matrix;
 pub use linear::front::{LinearFit, LinearFitted, LinearTrial};
 pub use model::{HeldOut, Meaning, Model, Probability, Summary};
+pub use training::Training;
 
 /// What most programs need.
 pub mod prelude {

@@ -1,6 +1,7 @@
 //! All that prediction needs, and nothing of how it was found.
 
 mod classify;
+mod kept;
 
 use serde::{Deserialize, Serialize};
 
@@ -10,6 +11,7 @@ use crate::error::{Error, Result};
 use crate::kernel::{Points, SharedKernel};
 use crate::linalg::{Matrix, Parts};
 use crate::space;
+pub(crate) use kept::KeptTargets;
 
 /// A fitted model: reads a table as the training table was read, and predicts.
 #[derive(Debug, Clone)]
@@ -19,6 +21,8 @@ pub struct Model {
     pub(crate) expansion: Expansion,
     pub(crate) summaries: Vec<Summary>,
     pub(crate) meaning: Meaning,
+    /// Targets and weights of the points, for what needs the fit again: intervals and standard errors.
+    pub(crate) kept: Option<KeptTargets>,
 }
 
 /// The function itself, for all targets.
@@ -209,6 +213,13 @@ impl Model {
     /// Predicts from plain numbers: one row per example, columns in the order of the training features; the
     /// result has one column per target.
     pub fn predict(&self, x: &Matrix) -> Result<Matrix> {
+        let columns = self.predict_frame(&self.frame_of(x)?)?;
+        let cells = columns.into_iter().flatten().map(|cell| cell.unwrap_or(f64::NAN)).collect();
+        Matrix::from_columns(x.rows(), self.summaries.len(), cells)
+    }
+
+    /// Plain numbers as a table of the training features.
+    pub(crate) fn frame_of(&self, x: &Matrix) -> Result<Frame> {
         let columns = self.encoder.columns();
         if x.cols() != columns.len() {
             return Err(Error::shape("x", format!("{} columns, as in training", columns.len()), x.cols()));
@@ -222,9 +233,7 @@ impl Model {
         for (j, name) in columns.into_iter().enumerate() {
             frame.push(name, Column::Number(x.col(j).to_vec()))?;
         }
-        let columns = self.predict_frame(&frame)?;
-        let cells = columns.into_iter().flatten().map(|cell| cell.unwrap_or(f64::NAN)).collect();
-        Matrix::from_columns(x.rows(), self.summaries.len(), cells)
+        Ok(frame)
     }
 
     /// Predicts encoded points.
@@ -263,7 +272,8 @@ fn sort_within(values: &mut Matrix, per_target: usize) {
     }
 }
 
-fn linear_values(coefficients: &Matrix, new: &Points) -> Matrix {
+/// xᵀw of new points.
+pub(crate) fn linear_values(coefficients: &Matrix, new: &Points) -> Matrix {
     let mut row = vec![0.0; new.features()];
     let mut out = Matrix::zeros(new.rows(), coefficients.cols());
     for i in 0..new.rows() {

@@ -99,14 +99,18 @@ pub(crate) fn cross(kernel: &dyn Kernel, training: &Points, new: &Points) -> Mat
 
 /// (1/W) Σᵢ wᵢ k(xᵢ, xⱼ) for every j.
 pub(crate) fn mean_column(kernel: &dyn Kernel, points: &Points, weights: Option<&[f64]>) -> Vec<f64> {
-    let n = points.rows();
-    let total = weights.map_or(n as f64, |w| w.iter().sum());
-    (0..n)
+    mean_over(kernel, points, points, weights)
+}
+
+/// (1/W) Σᵢ wᵢ k(xᵢ, tⱼ) over the rows xᵢ of `new`, for every training row tⱼ.
+pub(crate) fn mean_over(kernel: &dyn Kernel, training: &Points, new: &Points, weights: Option<&[f64]>) -> Vec<f64> {
+    let total = weights.map_or(new.rows() as f64, |w| w.iter().sum());
+    (0..training.rows())
         .into_par_iter()
         .map_init(
-            || vec![0.0; n],
+            || vec![0.0; new.rows()],
             |buffer, j| {
-                points.with_point(j, |x| kernel.values(x, points, 0, buffer));
+                training.with_point(j, |x| kernel.values(x, new, 0, buffer));
                 buffer.iter().enumerate().map(|(i, k)| weights.map_or(1.0, |w| w[i]) * k).sum::<f64>() / total
             },
         )

@@ -10,6 +10,7 @@ mod deleted;
 mod deleted_group;
 pub(crate) mod interpolation;
 mod path;
+mod projection;
 pub(crate) mod row_tables;
 mod tabulated;
 
@@ -18,6 +19,7 @@ pub(crate) use deleted::DeletedRow;
 pub(crate) use deleted_group::DeletedGroup;
 pub use path::Path;
 pub(crate) use path::{Curve, CurvePoint, Remembered};
+pub(crate) use projection::Projector;
 pub(crate) use row_tables::RowTables;
 pub(crate) use tabulated::{Grid, Tabulated};
 

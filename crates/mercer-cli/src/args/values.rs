@@ -111,6 +111,10 @@ fn number(text: &str, must: &str, holds: impl Fn(f64) -> bool) -> Result<f64, St
     text.parse().ok().filter(|x| holds(*x)).ok_or_else(|| format!("it must be {must}"))
 }
 
+pub fn level(text: &str) -> Result<f64, String> {
+    number(text, "a share above 0 and below 1, such as 0.9", |x| x > 0.0 && x < 1.0)
+}
+
 pub fn noise(text: &str) -> Result<f64, String> {
     number(text, "a number of at least 0", |x| x >= 0.0 && x.is_finite())
 }

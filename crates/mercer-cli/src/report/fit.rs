@@ -38,6 +38,9 @@ pub fn page(found: &Found, options: &FitOptions, common: &Common, saved: Option<
             page.line("penalty", &penalty_line(summary));
         }
         page.line("error", &errors_line(summary));
+        if let Some(loo) = &fitted.leave_one_out[t] {
+            page.line("", &format!("90 % of the rows, each left out, are within ± {}", short(loo.within(0.9))));
+        }
         if let Some(line) = assessed(found, t) {
             page.line("", &line);
         } else if let Some(line) = found.search.as_ref().and_then(automatic::caution) {
@@ -55,15 +58,19 @@ pub fn page(found: &Found, options: &FitOptions, common: &Common, saved: Option<
         automatic::importance(&mut page, search);
     }
     page.blank();
-    saved_line(&mut page, saved, &options.table);
+    // Linear functions hold no rows, from which both are read.
+    let more = if fitted.model.training().is_some() { " --interval 0.9 · mercer effects" } else { "" };
+    saved_line(&mut page, saved, &options.table, more);
     page.to_string()
 }
 
 /// Where the model is, or how to keep it.
-pub fn saved_line(page: &mut Page, saved: Option<(&str, usize)>, table: &str) {
+pub fn saved_line(page: &mut Page, saved: Option<(&str, usize)>, table: &str, more: &str) {
     match saved {
         Some((path, size)) => {
-            page.line("saved", &format!("{path} ({}). Next: mercer predict {path} NEW.csv", plan::bytes(size as u64)));
+            let more = more.replace("mercer effects", &format!("mercer effects {path}"));
+            let size = plan::bytes(size as u64);
+            page.line("saved", &format!("{path} ({size}). Next: mercer predict {path} NEW.csv{more}"));
         }
         None => page.line("", &format!("not saved; --output {} keeps the model", model_name(table))),
     }

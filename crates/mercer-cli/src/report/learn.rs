@@ -34,7 +34,7 @@ pub fn page(found: &Found, options: &FitOptions, common: &Common, saved: Option<
         Meaning::Numbers => numbers(&mut page, found),
     }
     page.blank();
-    saved_line(&mut page, saved, &options.table);
+    saved_line(&mut page, saved, &options.table, "");
     page.to_string()
 }
 

@@ -40,7 +40,7 @@ pub fn page(found: &Found, options: &FitOptions, saved: Option<(&str, usize)>) -
         "predicted, on the training rows",
     ));
     page.blank();
-    saved_line(&mut page, saved, &options.table);
+    saved_line(&mut page, saved, &options.table, "");
     page.to_string()
 }
 

@@ -74,6 +74,7 @@ fn completions_and_manual() {
     let commands = [
         "fit",
         "predict",
+        "effects",
         "path",
         "compare",
         "stream",

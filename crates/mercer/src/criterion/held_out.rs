@@ -28,6 +28,14 @@ impl LeaveOneOut {
         LeaveOneOut { mse: size * size, residuals }
     }
 
+    /// The distance within which this share of the rows is predicted by the fits without them.
+    pub fn within(&self, share: f64) -> f64 {
+        let mut sizes: Vec<f64> = self.residuals.iter().map(|e| e.abs()).collect();
+        sizes.sort_unstable_by(f64::total_cmp);
+        let place = (share * sizes.len() as f64 - 1e-9).ceil().max(1.0) as usize;
+        sizes.get(place - 1).or(sizes.last()).copied().unwrap_or(f64::NAN)
+    }
+
     /// The root of the mean square.
     pub fn rmse(&self) -> f64 {
         self.mse.sqrt()

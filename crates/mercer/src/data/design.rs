@@ -50,6 +50,25 @@ impl Design {
     /// Reads a table.
     pub fn new(frame: &Frame, roles: &Roles, encoding: Encoding) -> Result<Self> {
         let names = feature_names(frame, roles)?;
+        let learn = |rows: &[usize], weights: Option<&[f64]>| {
+            Encoder::learn(frame, &names, &roles.categorical, rows, weights, encoding)
+        };
+        Design::read(frame, roles, &names, encoding.missing, learn)
+    }
+
+    /// Reads a table as another one was read.
+    pub(crate) fn again(frame: &Frame, roles: &Roles, encoder: &Encoder) -> Result<Self> {
+        let names: Vec<String> = encoder.columns().into_iter().map(str::to_owned).collect();
+        Design::read(frame, roles, &names, encoder.missing, |_, _| Ok(encoder.clone()))
+    }
+
+    fn read(
+        frame: &Frame,
+        roles: &Roles,
+        names: &[String],
+        missing: Missing,
+        encoder: impl FnOnce(&[usize], Option<&[f64]>) -> Result<Encoder>,
+    ) -> Result<Self> {
         let targets: Vec<&[f64]> =
             roles.targets.iter().map(|name| plain_numbers(frame, name)).collect::<Result<_>>()?;
         let weight = roles.weight.as_ref().map(|name| plain_numbers(frame, name)).transpose()?;
@@ -61,7 +80,7 @@ impl Design {
         }
 
         let must_be_whole = roles.targets.iter().chain(&roles.weight);
-        let (mut rows, dropped_missing) = complete_rows(frame, &names, must_be_whole, encoding.missing)?;
+        let (mut rows, dropped_missing) = complete_rows(frame, names, must_be_whole, missing)?;
         if rows.is_empty() {
             return Err(Error::Empty(format!("all {dropped_missing} rows have a missing cell; none is left")));
         }
@@ -90,7 +109,7 @@ impl Design {
         for (name, cells) in roles.targets.iter().zip(&targets) {
             check_targets(name, cells, &rows)?;
         }
-        let encoder = Encoder::learn(frame, &names, &roles.categorical, &rows, weights.as_deref(), encoding)?;
+        let encoder = encoder(&rows, weights.as_deref())?;
         let points = encoder.encode_rows(frame, &rows, false)?;
         let y = Matrix::from_fn(rows.len(), targets.len(), |i, t| targets[t][rows[i]]);
         let groups = roles.group.as_ref().map(|name| group_codes(frame, name, &rows)).transpose()?;

@@ -260,6 +260,19 @@ impl Encoder {
 
     /// Encodes `rows`; `clamp` moves values that are too low into the range instead of refusing them.
     pub(super) fn encode_rows(&self, frame: &Frame, rows: &[usize], clamp: bool) -> Result<Points> {
+        let low = self.nonnegative.then_some(clamp);
+        let (matrix, codes) = self.scaled_rows(frame, rows, low)?;
+        self.to_points(matrix, codes)
+    }
+
+    /// The scaled features of `rows`, and the codes of text columns; `low` is `None` where negative values are fine, else
+    /// whether they are clamped.
+    pub(crate) fn scaled_rows(
+        &self,
+        frame: &Frame,
+        rows: &[usize],
+        low: Option<bool>,
+    ) -> Result<(Matrix, Vec<Vec<u32>>)> {
         let mut matrix = Matrix::zeros(rows.len(), self.width());
         let mut codes = Vec::new();
         let mut at = 0;
@@ -267,7 +280,6 @@ impl Encoder {
             match feature {
                 Feature::Number { name, log, shift, scale, fill } => {
                     let cells = numbers(frame, name)?;
-                    let low = self.nonnegative.then_some(clamp);
                     for (out, &row) in matrix.col_mut(at).iter_mut().zip(rows) {
                         let cell = if cells[row].is_nan() { *fill } else { cells[row] };
                         // What is not finite is refused under its own name.
@@ -293,10 +305,15 @@ impl Encoder {
                 }
             }
         }
+        Ok((matrix, codes))
+    }
+
+    /// From scaled features to what the kernel sees.
+    pub(crate) fn to_points(&self, scaled: Matrix, codes: Vec<Vec<u32>>) -> Result<Points> {
         let matrix = match &self.projection {
-            Some(projection) => project(&matrix, projection),
-            None if self.degree > 1 => expand::polynomial(&matrix, self.degree, Some(&self.feature_names()))?.high,
-            None => matrix,
+            Some(projection) => project(&scaled, projection),
+            None if self.degree > 1 => expand::polynomial(&scaled, self.degree, Some(&self.feature_names()))?.high,
+            None => scaled,
         };
         Ok(Points::with_codes(&matrix, codes))
     }

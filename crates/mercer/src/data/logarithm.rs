@@ -26,6 +26,12 @@ impl Logarithm {
         if self.unit < 0.0 { -value } else { value }
     }
 
+    /// Its derivative where it has this value: 1/(|unit|(1 + t)), and 1/|unit| for t < 0.
+    pub fn slope_at_value(self, value: f64) -> f64 {
+        let log = if self.unit < 0.0 { -value } else { value };
+        libm::exp(-log.max(0.0)) / self.unit.abs()
+    }
+
     /// For values with their weights; `None` where they are not skewed.
     pub(super) fn for_skewed(values: &[(f64, f64)]) -> Option<Self> {
         let (mean, deviation) = mean_and_deviation(|| values.iter().copied());

@@ -17,7 +17,7 @@ use crate::kernel::combine::Combined;
 use crate::kernel::special::Equality;
 use crate::kernel::{Points, SharedKernel};
 use crate::linalg::{DecompositionCheck, Matrix};
-use crate::model::{Expansion, Meaning, Model, Summary};
+use crate::model::{Expansion, KeptTargets, Meaning, Model, Summary};
 use crate::plan::{Method, Plan, Shape};
 use crate::select::{Choice, Extras, Judge, Search, Surface};
 use crate::solver::{Solution, spectral};
@@ -288,7 +288,12 @@ impl Fit {
         } else {
             Expansion::Kernel { points: design.points.clone(), alpha: coefficients }
         };
-        let model = Model { encoder: design.encoder.clone(), kernel, expansion, summaries, meaning: Meaning::Numbers };
+        // Landmarks are some of the rows; their targets alone would say nothing.
+        let holds_rows = found.landmarks.is_none()
+            && matches!(&expansion, Expansion::Kernel { points, .. } if points.features() + points.code_columns() > 0);
+        let kept = holds_rows.then(|| KeptTargets { y: design.y.clone(), weights: design.weights.clone() });
+        let encoder = design.encoder.clone();
+        let model = Model { encoder, kernel, expansion, summaries, meaning: Meaning::Numbers, kept };
         Ok(Fitted {
             model,
             solutions: found.solutions,

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::{Kernel, Point, Points, SharedKernel};
 use crate::error::{Error, Result};
+use crate::linalg::Matrix;
 
 /// Points treated at a time, so that the parts' values stay in the cache.
 const CHUNK: usize = 512;
@@ -35,6 +36,11 @@ impl Kernel for Scaled {
     fn diagonal(&self, points: &Points, start: usize, out: &mut [f64]) {
         self.inner.diagonal(points, start, out);
         out.iter_mut().for_each(|value| *value *= self.factor);
+    }
+
+    fn gradients(&self, x: Point<'_>, points: &Points, out: &mut Matrix) {
+        self.inner.gradients(x, points, out);
+        out.as_mut_slice().iter_mut().for_each(|value| *value *= self.factor);
     }
 
     fn fitted_to(&self, points: &Points, weights: Option<&[f64]>) -> Result<SharedKernel> {
@@ -123,6 +129,27 @@ impl Kernel for Combined {
 
     fn diagonal(&self, points: &Points, start: usize, out: &mut [f64]) {
         self.combine(out, |part, offset, chunk| part.diagonal(points, start + offset, chunk));
+    }
+
+    /// Sum rule, or product rule.
+    fn gradients(&self, x: Point<'_>, points: &Points, out: &mut Matrix) {
+        out.as_mut_slice().fill(0.0);
+        let mut own = Matrix::zeros(points.rows(), x.numbers.len());
+        let mut buffer = vec![0.0; points.rows()];
+        for (index, part) in self.parts.iter().enumerate() {
+            let mut others = vec![1.0; points.rows()];
+            if self.how == How::Product {
+                for (_, other) in self.parts.iter().enumerate().filter(|(other, _)| *other != index) {
+                    other.values(x, points, 0, &mut buffer);
+                    others.iter_mut().zip(&buffer).for_each(|(product, value)| *product *= value);
+                }
+            }
+            part.gradients(x, points, &mut own);
+            for k in 0..x.numbers.len() {
+                let terms = out.col_mut(k).iter_mut().zip(own.col(k)).zip(&others);
+                terms.for_each(|((sum, gradient), others)| *sum += gradient * others);
+            }
+        }
     }
 
     fn fitted_to(&self, points: &Points, weights: Option<&[f64]>) -> Result<SharedKernel> {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::points::fill_blocks;
 use super::{Kernel, Point, Points, SharedKernel};
 use crate::error::{Error, Result};
+use crate::linalg::Matrix;
 use crate::simd::{LANES, vectorize};
 use crate::table::{Entry, Parameter};
 
@@ -76,6 +77,10 @@ impl Kernel for Linear {
         Ok(Arc::new(*self))
     }
 
+    fn gradients(&self, _: Point<'_>, points: &Points, out: &mut Matrix) {
+        (0..points.features()).for_each(|k| out.col_mut(k).copy_from_slice(points.feature(k)));
+    }
+
     fn linear_scale(&self) -> Option<f64> {
         Some(1.0)
     }
@@ -122,6 +127,19 @@ impl Kernel for Polynomial {
 
     fn diagonal(&self, points: &Points, start: usize, out: &mut [f64]) {
         fill_blocks(start, out, |at| self.raise(squares(points, at)));
+    }
+
+    fn gradients(&self, x: Point<'_>, points: &Points, out: &mut Matrix) {
+        let mut slopes = vec![1.0; points.rows()];
+        if self.degree > 1 {
+            let lower = Polynomial { degree: self.degree - 1, constant: self.constant };
+            lower.values(x, points, 0, &mut slopes);
+        }
+        let degree = f64::from(self.degree);
+        for k in 0..points.features() {
+            let terms = out.col_mut(k).iter_mut().zip(&slopes).zip(points.feature(k));
+            terms.for_each(|((value, slope), p)| *value = degree * slope * p);
+        }
     }
 
     fn fitted_to(&self, points: &Points, _: Option<&[f64]>) -> Result<SharedKernel> {

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use super::points::fill_blocks;
 use super::{Distance, Kernel, Point, Points, SharedKernel};
 use crate::error::{Error, Result};
+use crate::linalg::Matrix;
 use crate::simd::{LANES, exp, exp_single, vectorize};
 use crate::table::{Arguments, Entry, Parameter, Value};
 
@@ -366,6 +367,32 @@ impl<P: Profile> Kernel for Radial<P> {
                 }
             },
         );
+    }
+
+    fn gradients(&self, x: Point<'_>, points: &Points, out: &mut Matrix) {
+        let mut slopes = vec![0.0; points.rows()];
+        fill_blocks(0, &mut slopes, |at| {
+            // At distance 0 the differences below are 0, too, and some slopes are not finite.
+            self.distances(x.numbers, points, at).map(|q| if q > 0.0 { self.profile.slope(q) } else { 0.0 })
+        });
+        for (k, xk) in x.numbers.iter().enumerate() {
+            let inverse = match &self.lengthscale {
+                Lengthscale::Each(_) if P::ABSOLUTE => self.inverse[k],
+                Lengthscale::Each(_) => self.inverse[k] * self.inverse[k],
+                _ => self.inverse[0],
+            };
+            for ((value, slope), p) in out.col_mut(k).iter_mut().zip(&slopes).zip(points.feature(k)) {
+                let difference = xk - p;
+                let of_distance = if !P::ABSOLUTE {
+                    2.0 * difference
+                } else if difference == 0.0 {
+                    0.0
+                } else {
+                    difference.signum()
+                };
+                *value = slope * inverse * of_distance;
+            }
+        }
     }
 
     fn single_lengthscale(&self) -> Option<f64> {

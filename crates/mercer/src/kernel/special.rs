@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::combine::has_at_top;
 use super::{Kernel, Point, Points, SharedKernel};
 use crate::error::{Error, Result};
+use crate::linalg::Matrix;
 use crate::table::{Entry, Parameter};
 
 pub(super) const ENTRIES: &[Entry<SharedKernel>] = &[
@@ -75,6 +76,10 @@ impl Kernel for Equality {
         Ok(())
     }
 
+    fn gradients(&self, _: Point<'_>, _: &Points, out: &mut Matrix) {
+        out.as_mut_slice().fill(0.0);
+    }
+
     fn uses_codes(&self) -> bool {
         true
     }
@@ -127,6 +132,11 @@ impl Kernel for Precomputed {
         Ok(Arc::new(*self))
     }
 
+    /// There are no features to derive by.
+    fn gradients(&self, _: Point<'_>, _: &Points, out: &mut Matrix) {
+        out.as_mut_slice().fill(0.0);
+    }
+
     fn is_precomputed(&self) -> bool {
         true
     }
@@ -170,6 +180,26 @@ impl Kernel for Normalized {
         self.inner.diagonal(points, start, out);
         for value in out {
             *value = f64::from(*value > 0.0);
+        }
+    }
+
+    /// With g = k/√(k(x,x) k(p,p)): ∂g = ∂k/√(…) − g ∂k(x, x′)/k(x, x) at x′ = x, since k is symmetric.
+    fn gradients(&self, x: Point<'_>, points: &Points, out: &mut Matrix) {
+        let own = Points::of_one(x);
+        let mut length = [0.0];
+        self.inner.diagonal(&own, 0, &mut length);
+        let mut own_gradient = Matrix::zeros(1, x.numbers.len());
+        self.inner.gradients(x, &own, &mut own_gradient);
+        let (mut values, mut lengths) = (vec![0.0; points.rows()], vec![0.0; points.rows()]);
+        self.values(x, points, 0, &mut values);
+        self.inner.diagonal(points, 0, &mut lengths);
+        self.inner.gradients(x, points, out);
+        for k in 0..x.numbers.len() {
+            let pull = own_gradient.get(0, k) / length[0];
+            for ((value, other), g) in out.col_mut(k).iter_mut().zip(&lengths).zip(&values) {
+                let product = length[0] * other;
+                *value = if product > 0.0 { *value / product.sqrt() - g * pull } else { 0.0 };
+            }
         }
     }
 

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use super::points::fill_blocks;
 use super::{Kernel, Point, Points, SharedKernel};
 use crate::error::Result;
+use crate::linalg::Matrix;
 use crate::simd::{LANES, vectorize};
 use crate::table::{Arguments, Entry, Parameter};
 
@@ -86,6 +87,16 @@ impl Spline {
         }
     }
 
+    /// ∂s(u, v)/∂u; where order 0 has a kink, the mean of both sides.
+    fn slope(&self, u: f64, v: f64) -> f64 {
+        match (self.order, u < v) {
+            (0, true) => 1.0,
+            (0, false) => 0.5 * f64::from(u == v),
+            (_, true) => v + u * v - 0.5 * u * u,
+            (_, false) => v + 0.5 * v * v,
+        }
+    }
+
     /// Terms of all features combined; `other(j, l)` is feature j of the point that lane l is compared with.
     #[inline(always)]
     fn combine(&self, points: &Points, at: usize, other: impl Fn(usize, usize) -> f64) -> [f64; LANES] {
@@ -116,6 +127,20 @@ impl Kernel for Spline {
 
     fn diagonal(&self, points: &Points, start: usize, out: &mut [f64]) {
         fill_blocks(start, out, |at| self.combine(points, at, |j, l| points.block(j, at)[l]));
+    }
+
+    fn gradients(&self, x: Point<'_>, points: &Points, out: &mut Matrix) {
+        let mut values = vec![1.0; points.rows()];
+        if self.over == Over::Product {
+            self.values(x, points, 0, &mut values);
+        }
+        for (k, u) in x.numbers.iter().enumerate() {
+            for ((value, whole), v) in out.col_mut(k).iter_mut().zip(&values).zip(points.feature(k)) {
+                // A term is at least 1, so the product without it is a quotient.
+                let others = if self.over == Over::Product { whole / self.term(*u, *v) } else { 1.0 };
+                *value = others * self.slope(*u, *v);
+            }
+        }
     }
 
     fn fitted_to(&self, _: &Points, _: Option<&[f64]>) -> Result<SharedKernel> {

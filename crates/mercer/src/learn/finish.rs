@@ -61,7 +61,7 @@ impl Learn {
         let meaning = self.meaning(&targets, calibration);
         let expansion = expansion(&targets, &best, &columns)?;
         let encoder = targets.design.encoder.clone();
-        let model = Model { encoder, kernel: best.kernel, expansion, summaries, meaning };
+        let model = Model { encoder, kernel: best.kernel, expansion, summaries, meaning, kept: None };
         Ok(Learned { model, coefficients: columns, fitted, held_out: held, tried, plan, design: targets.design })
     }
 

@@ -126,6 +126,7 @@ impl MomentFit {
             expansion: Expansion::Kernel { points: map.landmarks.clone(), alpha },
             summaries,
             meaning: Meaning::Numbers,
+            kept: None,
         };
         Ok(Solved { model, surfaces })
     }

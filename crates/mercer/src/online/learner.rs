@@ -336,6 +336,6 @@ impl Learner {
         let expansion =
             Expansion::Kernel { points: points.subset(&all), alpha: Matrix::column_vector(solution.coefficients) };
         let (encoder, kernel) = (self.encoder.clone(), self.kernel.clone());
-        Ok(Model { encoder, kernel, expansion, summaries: vec![summary], meaning: Meaning::Numbers })
+        Ok(Model { encoder, kernel, expansion, summaries: vec![summary], meaning: Meaning::Numbers, kept: None })
     }
 }

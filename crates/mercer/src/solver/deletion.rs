@@ -5,6 +5,10 @@
 //! (see `spectrum/deleted.rs`): in the basis of the decomposition f₋ᵢ has the coordinates uᵢ = (z − c qᵢ)/(d + γᵢ), so that
 //! ‖f₋ᵢ‖² = Σ d uᵢ², ‖f − f₋ᵢ‖² = Σ d (u − uᵢ)², and f₋ᵢ(x) is a product of uᵢ with the new row's coordinates.
 
+mod groups;
+
+pub use groups::GroupDeletions;
+
 use super::power;
 use crate::error::{Error, Result};
 use crate::linalg::{Matrix, multiply};
@@ -41,9 +45,15 @@ pub struct Deletions {
     pub norm: f64,
     /// One per row.
     pub fits: Vec<DeletedFit>,
-    /// uᵢ in the target's own units, r × n.
+    functions: Functions,
+}
+
+/// Functions in the basis of a decomposition, one for each deletion.
+#[derive(Debug, Clone)]
+struct Functions {
+    /// u in the target's own units, r × deletions.
     coordinates: Matrix,
-    /// mean(y) + b's change, one per row: the constant of f₋ᵢ in centred coordinates.
+    /// mean(y) + b's change: the constant of each in centred coordinates.
     constants: Vec<f64>,
 }
 
@@ -89,19 +99,13 @@ impl Spectrum {
         let must = "at least two, so that something is left when one is deleted";
         let rows = rows.filter(|rows| rows.len() > 1);
         let rows = rows.ok_or_else(|| Error::argument("the number of rows", must, self.rows()))?;
-        let mut coordinates = Matrix::zeros(target.z.len(), rows.len());
-        let mut constants = Vec::with_capacity(rows.len());
+        let mut functions = Functions::none(self, rows.len());
         let mut fits = Vec::with_capacity(rows.len());
         for (i, (fit, u, weight)) in rows.into_iter().enumerate() {
-            for (k, (to, from)) in coordinates.col_mut(i).iter_mut().zip(&u).enumerate() {
-                // Directions without eigenvalue are part of no function; their coordinates are rounding.
-                *to = if self.eigenvalues()[k] > 0.0 { unit * from } else { 0.0 };
-            }
-            let moved = if self.has_offset() { weight / self.weight_sum() * fit.residual } else { 0.0 };
-            constants.push(target.mean - moved);
+            functions.add(self, target, i, &u, weight * fit.residual);
             fits.push(fit);
         }
-        Ok(Deletions { log_ridge, norm: norm_of(&|k| whole[k]), fits, coordinates, constants })
+        Ok(Deletions { log_ridge, norm: norm_of(&|k| whole[k]), fits, functions })
     }
 }
 
@@ -109,6 +113,31 @@ impl Deletions {
     /// f₋ᵢ(x) + b₋ᵢ for every new row (rows of the result) and every deleted one (its columns). `projected` are the new rows
     /// in the coordinates of the spectrum.
     pub(crate) fn predict(&self, projected: &Matrix) -> Matrix {
+        self.functions.at(projected)
+    }
+}
+
+impl Functions {
+    fn none(spectrum: &Spectrum, count: usize) -> Self {
+        Functions {
+            coordinates: Matrix::zeros(spectrum.eigenvalues().len(), count),
+            constants: Vec::with_capacity(count),
+        }
+    }
+
+    /// Deletion `i`, which must be the next one: its coordinates in units of 2ᵏ, and Σ wᵢeᵢ over the rows left out.
+    fn add(&mut self, spectrum: &Spectrum, target: &Target, i: usize, u: &[f64], weighted_residuals: f64) {
+        let unit = libm::ldexp(1.0, target.power);
+        for (k, (to, from)) in self.coordinates.col_mut(i).iter_mut().zip(u).enumerate() {
+            // Directions without eigenvalue are part of no function; their coordinates are rounding.
+            *to = if spectrum.eigenvalues()[k] > 0.0 { unit * from } else { 0.0 };
+        }
+        let moved = if spectrum.has_offset() { weighted_residuals / spectrum.weight_sum() } else { 0.0 };
+        self.constants.push(target.mean - moved);
+    }
+
+    /// Their values (columns) at new rows in the coordinates of the spectrum.
+    fn at(&self, projected: &Matrix) -> Matrix {
         let mut predicted = multiply(projected, &self.coordinates);
         for (i, constant) in self.constants.iter().enumerate() {
             predicted.col_mut(i).iter_mut().for_each(|value| *value += constant);

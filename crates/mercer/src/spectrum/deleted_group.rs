@@ -121,6 +121,17 @@ impl<'a> DeletedGroup<'a> {
         }
     }
 
+    /// z̃/(d + γ) of the first target, in units of 2ᵏ: what f₋B is in the directions with an eigenvalue. Zeros for the zero
+    /// function.
+    pub fn fit(&self, log_ridge: Option<f64>) -> Vec<f64> {
+        let Some(gamma) = log_ridge.map(|t| self.gamma(t)) else { return vec![0.0; self.eigenvalues.len()] };
+        let at = self.factor(gamma);
+        let c = self.residual(0, gamma, &at);
+        let moved = multiply_transposed(&self.basis_rows, &Matrix::column_vector(c)).into_vec();
+        let z = &self.targets[0].z;
+        moved.iter().enumerate().map(|(k, moved)| (z[k] - moved) * at.inverse[k]).collect()
+    }
+
     fn gamma(&self, t: f64) -> f64 {
         let log_largest = libm::log(self.largest());
         libm::exp((t + libm::log(self.weight_left)).clamp(log_largest - LOWEST_LOG, log_largest + HIGHEST_LOG))

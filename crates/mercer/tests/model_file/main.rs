@@ -7,6 +7,7 @@
 
 mod allocation;
 mod damage;
+mod kept;
 mod lies;
 mod mutants;
 mod mutator;

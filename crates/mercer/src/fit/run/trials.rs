@@ -13,13 +13,13 @@ use crate::criterion::{Criterion, Folds};
 use crate::data::Design;
 use crate::error::{Error, Result};
 use crate::fit::Fit;
-use crate::kernel::{Kernel, Points, SharedKernel};
-use crate::linalg::{Matrix, side_by_side};
+use crate::kernel::{Points, SharedKernel};
+use crate::linalg::side_by_side;
 use crate::low_rank::{Factor, factor, factor_if_possible};
 use crate::plan::Method;
 use crate::select::Extras;
-use crate::space::{self, GramSource};
-use crate::spectrum::{Banded, Spectrum};
+use crate::space::GramSource;
+use crate::spectrum::{Banded, Projector, Spectrum};
 
 /// A residual of this share of the diagonal is rounding.
 const ROUNDING: f64 = 1e-14;
@@ -269,7 +269,10 @@ impl<'a> Trials<'a> {
                 Spectrum::from_gram(gram, weights, self.fit.offset)?
             }
         };
-        let new_rows = self.unlabelled.as_ref().map(|new| project(&spectrum, &**kernel, self.design, new));
+        let new_rows = self
+            .unlabelled
+            .as_ref()
+            .map(|new| Projector::new(&spectrum, &**kernel, &self.design.points, weights).rows(new));
         Ok((spectrum, Extras { folds: self.folds.clone(), unlabelled: new_rows }))
     }
 
@@ -372,11 +375,4 @@ fn best_of(tried: &[Tried]) -> Option<usize> {
         }
     }
     best
-}
-
-/// Rows without target in the coordinates of a spectrum.
-fn project(spectrum: &Spectrum, kernel: &dyn Kernel, design: &Design, new: &Points) -> Matrix {
-    let cross = space::cross(kernel, &design.points, new);
-    let mean = space::mean_column(kernel, &design.points, design.weights.as_deref());
-    spectrum.project(cross, &mean)
 }

@@ -62,7 +62,14 @@ impl LinearFit {
         } else {
             Expansion::Linear { coefficients }
         };
-        let model = Model { encoder: design.encoder.clone(), kernel, expansion, summaries, meaning: Meaning::Numbers };
+        let model = Model {
+            encoder: design.encoder.clone(),
+            kernel,
+            expansion,
+            summaries,
+            meaning: Meaning::Numbers,
+            kept: None,
+        };
         Ok(LinearFitted { model, fitted, tried, least_squares: statistics, names, design })
     }
 

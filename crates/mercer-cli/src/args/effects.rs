@@ -1,0 +1,33 @@
+//! The options of `mercer effects`.
+
+use clap::Args;
+
+use super::table::{InputOptions, OutputOptions};
+use super::training::TrainingOptions;
+
+/// Show what each column does to the prediction: average derivatives with standard errors, and their quartiles
+///
+/// The effect of a column of numbers is the derivative of the prediction, in the units of the table; that of a category
+/// is the difference to the first category of its column. Averages are taken over the rows of TABLE, or over the rows that
+/// the model was fitted to. --output writes the effects at every row. Standard errors hold at fixed λ; see docs/effects.md.
+///
+/// Examples:
+///
+///   mercer effects m.mercer
+///   mercer effects m.mercer new.csv --output effects.csv
+///   mercer effects m.mercer --format latex > table.tex
+///   mercer effects linear.mercer --data training.csv --json
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub struct EffectsOptions {
+    /// The model file
+    pub model: String,
+    /// The table at whose rows effects are taken (default: the rows of the fit); - is standard input
+    pub table: Option<String>,
+    #[command(flatten)]
+    pub training: TrainingOptions,
+    #[command(flatten)]
+    pub shown: OutputOptions,
+    #[command(flatten)]
+    pub reading: InputOptions,
+}

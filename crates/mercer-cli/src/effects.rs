@@ -1,0 +1,144 @@
+//! `mercer effects`: what each column does to the predictions.
+
+use std::io::Write;
+
+use mercer::data::{Column, Frame};
+use mercer::effects::{Effect, Effects};
+use serde_json::{Value, json};
+
+use crate::args::{Common, EffectsOptions, Style};
+use crate::files;
+use crate::grid::{Cell, Grid};
+use crate::outcome::Done;
+use crate::predict::{intervals, load};
+use crate::progress::Progress;
+use crate::report::{integer, short};
+
+pub fn run(options: &EffectsOptions, common: &Common) -> anyhow::Result<Done> {
+    if let Some(path) = &options.shown.output {
+        files::check_folder(path)?;
+    }
+    let model = load(&options.model)?;
+    let reading = options.reading.to_read_options();
+    let table = options.table.as_ref().map(|path| mercer_io::read(path, &reading)).transpose()?;
+    // Where the model tells none the library finds its own rows, and says why there are no errors.
+    let training = match &options.training.data {
+        Some(_) => intervals::training(&model, &options.training, &reading)?,
+        None => None,
+    };
+    if table.is_none() && training.is_none() && model.points() == 0 {
+        anyhow::bail!(
+            "{} is a linear function and holds no rows; name a table at whose rows effects are taken, or the training table \
+             with --data",
+            options.model
+        );
+    }
+    let progress = Progress::start(common.quiet);
+    let found = model.effects(table.as_ref().map(|table| &table.frame), training, Some(&progress.observer()))?;
+    drop(progress);
+    if let Some(path) = &options.shown.output {
+        mercer_io::write_frame(path, &frame(&found)?)?;
+    }
+    let text = match (options.shown.json, options.shown.format) {
+        (true, _) => format!("{}\n", to_json(&found)),
+        (false, Style::Text) => page(&found),
+        (false, style) => grid(&found).render(style),
+    };
+    let to_stderr = options.shown.output.as_deref() == Some("-");
+    if !common.quiet || options.shown.json {
+        if to_stderr { say!("{}", text.trim_end()) } else { write!(std::io::stdout(), "{text}")? }
+    }
+    Ok(Done::Certified)
+}
+
+/// `age`, or `kind: tall − flat`.
+fn label(effect: &Effect) -> String {
+    match &effect.versus {
+        None => effect.column.clone(),
+        Some((category, base)) => format!("{}: {category} − {base}", effect.column),
+    }
+}
+
+fn grid(found: &Effects) -> Grid {
+    let several = found.targets.len() > 1;
+    let has_errors = found.targets.iter().any(|target| target.noise.is_some());
+    let mut columns: Vec<String> = if several { vec!["target".into()] } else { Vec::new() };
+    columns.extend(["effect of", "mean"].map(String::from));
+    columns.extend(has_errors.then(|| "std. error".to_owned()));
+    columns.extend(["25 %", "median", "75 %", "share > 0"].map(String::from));
+    let mut grid = Grid::new(columns);
+    for target in &found.targets {
+        for effect in &target.effects {
+            let mut cells: Vec<Cell> = if several { vec![target.target.as_str().into()] } else { Vec::new() };
+            cells.extend([Cell::Text(label(effect)), Cell::Number(effect.mean)]);
+            cells.extend(has_errors.then(|| effect.standard_error.map_or(Cell::Nothing, Cell::Number)));
+            cells.extend(effect.quartiles.map(Cell::Number));
+            cells.push(Cell::Number(effect.positive));
+            grid.row(cells);
+        }
+    }
+    grid
+}
+
+fn page(found: &Effects) -> String {
+    let targets: Vec<&str> = found.targets.iter().map(|target| target.target.as_str()).collect();
+    let mut text = format!("  effects on {} at {} rows\n\n", targets.join(", "), integer(found.rows));
+    text.push_str(&grid(found).render(Style::Text));
+    text.push_str(
+        "\n  Mean and quartiles of the derivative of the prediction over the rows, per unit of the column (of categories: the\n  \
+         difference to the first one).",
+    );
+    match &found.without_errors {
+        Some(reason) => text.push_str(&format!(" Without standard errors: {reason}.\n")),
+        None => {
+            let noise: Vec<String> = found.targets.iter().filter_map(|target| target.noise).map(short).collect();
+            text.push_str(&format!(
+                " Standard errors are those at fixed λ, for noise of standard\n  deviation {}; the bias that λ brings is \
+                 not in them.\n",
+                noise.join(", ")
+            ));
+        }
+    }
+    text
+}
+
+/// The effects at every row.
+fn frame(found: &Effects) -> mercer::Result<Frame> {
+    let rows = found.targets.iter().flat_map(|target| &target.effects).map(|effect| effect.values.len()).max();
+    let mut frame = Frame::new(rows.unwrap_or(0));
+    for target in &found.targets {
+        let of = if found.targets.len() > 1 { format!("_{}", target.target) } else { String::new() };
+        for effect in &target.effects {
+            let category = effect.versus.as_ref().map_or_else(String::new, |(category, _)| format!("={category}"));
+            frame.push(format!("effect{of}_{}{category}", effect.column), Column::Number(effect.values.clone()))?;
+        }
+    }
+    Ok(frame)
+}
+
+fn to_json(found: &Effects) -> Value {
+    let effect = |effect: &Effect| {
+        let (category, base) = effect.versus.clone().unzip();
+        json!({
+            "column": effect.column,
+            "category": category,
+            "base": base,
+            "mean": effect.mean,
+            "standard_error": effect.standard_error,
+            "quartiles": effect.quartiles,
+            "positive": effect.positive,
+        })
+    };
+    let targets: Vec<Value> = found
+        .targets
+        .iter()
+        .map(|target| {
+            json!({
+                "target": target.target,
+                "noise": target.noise,
+                "effects": target.effects.iter().map(effect).collect::<Vec<Value>>(),
+            })
+        })
+        .collect();
+    json!({ "n": found.rows, "targets": targets, "without_errors": found.without_errors })
+}

@@ -1,0 +1,177 @@
+//! `--interval`: two more columns for every prediction.
+
+use std::fmt;
+
+use mercer::criterion::Folds;
+use mercer::data::{Column, Frame};
+use mercer::interval::{Bounds, Coverage, Intervals, Method};
+use mercer::{Model, Training};
+use serde_json::{Map, Value, json};
+
+use super::{names, numbers};
+use crate::args::{Common, IntervalMethod, PredictOptions, TrainingOptions};
+use crate::progress::Progress;
+use crate::report::{integer, short};
+
+/// The intervals of one target.
+struct Target {
+    name: String,
+    column: String,
+    bounds: Bounds,
+    /// Where the table has the target.
+    coverage: Option<Coverage>,
+}
+
+/// All that was added, and what it promises.
+pub struct Added {
+    level: f64,
+    method: IntervalMethod,
+    folds: usize,
+    rows: usize,
+    is_weighted: bool,
+    /// Whether kernel or λ were chosen on the same rows.
+    was_chosen: bool,
+    targets: Vec<Target>,
+}
+
+/// Nothing unless intervals were asked for.
+pub fn of(model: &Model, frame: &Frame, options: &PredictOptions, common: &Common) -> anyhow::Result<Option<Added>> {
+    let asked = &options.intervals;
+    let Some(level) = asked.interval else { return Ok(None) };
+    if let Some(reason) = model.is_not_spectral() {
+        anyhow::bail!(
+            "--interval is for models of the squared loss with the penalty λ‖f‖ᵐ, whose fits without a row are exact; as for {}, \
+             {reason}. Quantiles of their own: mercer fit --loss 'pinball(quantile=[0.05,0.95])'",
+            options.model
+        );
+    }
+    let reading = options.reading.to_read_options();
+    let Some(training) = training(model, &asked.training, &reading)? else {
+        anyhow::bail!(
+            "{} does not hold its training rows, from which intervals are made; --data TRAINING gives them (and --weight \
+             NAME their weights)",
+            options.model
+        );
+    };
+    let (rows, is_weighted) = (training.rows(), training.is_weighted());
+    let method = match asked.method {
+        IntervalMethod::Jackknife => Method::JackknifePlus,
+        IntervalMethod::CrossValidation => Method::CvPlus(Folds::random(rows, asked.folds, common.seed)?),
+        IntervalMethod::GaussianProcess => Method::GaussianProcess,
+    };
+    let progress = Progress::start(common.quiet);
+    let observer = progress.observer();
+    let intervals = Intervals::new(model, training, &method, level, Some(&observer))?;
+    let bounds = intervals.at_frame(frame, Some(&observer))?;
+    drop(progress);
+    let targets = names(model, &options.name).into_iter().zip(bounds).zip(model.summaries());
+    let targets = targets.map(|((name, bounds), summary)| {
+        let coverage = match frame.column(&summary.target) {
+            Ok(Column::Number(truth)) => bounds.coverage(truth),
+            _ => None,
+        };
+        Target { name, column: summary.target.clone(), bounds, coverage }
+    });
+    let was_chosen = model.summaries().iter().any(|summary| summary.chosen_by.is_some());
+    let targets = targets.collect();
+    Ok(Some(Added { level, method: asked.method, folds: asked.folds, rows, is_weighted, was_chosen, targets }))
+}
+
+/// The training rows: from the table that was named, or the model's own.
+pub fn training(
+    model: &Model,
+    options: &TrainingOptions,
+    reading: &mercer_io::ReadOptions,
+) -> anyhow::Result<Option<Training>> {
+    match &options.data {
+        Some(path) => {
+            let table = mercer_io::read(path, reading)?;
+            Ok(Some(model.training_from(&table.frame, options.weight.as_deref())?))
+        }
+        None => Ok(model.training()),
+    }
+}
+
+impl Added {
+    pub fn columns(&self) -> Vec<(String, Column)> {
+        let both = |target: &Target| {
+            let name = |end: &str| format!("{}_{end}", target.name);
+            [(name("lower"), numbers(&target.bounds.lower)), (name("upper"), numbers(&target.bounds.upper))]
+        };
+        self.targets.iter().flat_map(both).collect()
+    }
+
+    pub fn to_json(&self) -> Value {
+        let coverage = |target: &Target| {
+            let found = target.coverage.as_ref()?;
+            let facts = json!({ "rows": found.rows, "share": found.share, "mean_width": found.mean_width });
+            Some((target.name.clone(), facts))
+        };
+        let coverage: Map<String, Value> = self.targets.iter().filter_map(coverage).collect();
+        json!({
+            "level": self.level,
+            "method": self.name(),
+            "training_rows": self.rows,
+            "chosen_on_the_same_rows": self.was_chosen,
+            "coverage": coverage,
+        })
+    }
+
+    fn name(&self) -> &'static str {
+        match self.method {
+            IntervalMethod::Jackknife => "jackknife+",
+            IntervalMethod::CrossValidation => "cv+",
+            IntervalMethod::GaussianProcess => "gaussian-process",
+        }
+    }
+
+    /// What may be relied on.
+    fn promise(&self) -> String {
+        let least = short((2.0 * self.level - 1.0).max(0.0));
+        let level = short(self.level);
+        let given = if self.was_chosen {
+            "; that holds for a kernel and λ fixed beforehand, and here some were chosen on the same rows"
+        } else {
+            ""
+        };
+        match self.method {
+            IntervalMethod::Jackknife => {
+                format!(
+                    "holds at least {least} of rows drawn alike, whatever their distribution, and usually {level}{given}"
+                )
+            }
+            IntervalMethod::CrossValidation => format!(
+                "holds about {least} of rows drawn alike at the least (less {}), whatever their distribution, and usually \
+                 {level}{given}",
+                short(self.shortfall())
+            ),
+            IntervalMethod::GaussianProcess => {
+                format!("holds {level} of new rows if f is a Gaussian process with this kernel and the noise is normal")
+            }
+        }
+    }
+
+    /// What folds may cost beyond 2α: the smaller of 2(1 − 1/k)/(n/k + 1) and (1 − k/n)/(k + 1).
+    fn shortfall(&self) -> f64 {
+        let (n, k) = (self.rows as f64, self.folds as f64);
+        (2.0 * (1.0 - 1.0 / k) / (n / k + 1.0)).min((1.0 - k / n) / (k + 1.0))
+    }
+}
+
+impl fmt::Display for Added {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let level = short(self.level);
+        write!(f, "interval {level} by {} on {} training rows: {}", self.name(), integer(self.rows), self.promise())?;
+        if self.is_weighted && self.method != IntervalMethod::GaussianProcess {
+            write!(f, "\nweights enter the fits; in the order of the residuals every row counts alike")?;
+        }
+        for target in &self.targets {
+            if let Some(Coverage { rows, share, mean_width }) = target.coverage {
+                let (share, width) = (short(share), short(mean_width));
+                let rows = integer(rows);
+                write!(f, "\nagainst column {:?}: coverage {share} on {rows} rows, mean width {width}", target.column)?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,66 @@
+//! The Gaussian process whose posterior mean the ridge solution is.
+//!
+//! f has covariance σ²k, every y has independent noise of variance σ²γ/w, and b a flat prior. Then the posterior mean of f + b
+//! is the fit at γ, and with G = K + γI (without offset) the variance of f(x) is σ²(k(x, x) − kₓᵀG⁻¹kₓ). With an offset the
+//! contrast f(x) − f̄ has the variance σ²(k(x, x) − 2k̄(x) + k̄ − Σ M²/(d + γ)), M the new row in the basis, and f̄ + b that of
+//! the mean's noise, σ²γ/W; the two are independent. A new y adds σ²γn/W, the noise of a row of mean
+//! weight: scaling all weights changes nothing.
+//! σ² maximises the restricted likelihood at this γ: σ² = Σ z²/(d + γ) / (n − 1), n without an offset.
+
+use crate::linalg::{Matrix, multiply};
+use crate::spectrum::Spectrum;
+use crate::training::Refitted;
+
+/// The posterior of one target.
+pub(super) struct Process {
+    /// z/(d + γ) in the target's own units.
+    coordinates: Vec<f64>,
+    constant: f64,
+    /// σ²; 0 for the zero function, whose γ is infinite.
+    variance: f64,
+    gamma: f64,
+    /// σ²γ/W, the variance of the mean's noise.
+    noise_of_mean: f64,
+}
+
+impl Process {
+    pub fn new(refitted: &Refitted<'_>, t: usize) -> Self {
+        let Refitted { spectrum, targets, log_ridges, .. } = refitted;
+        let target = &targets[t];
+        let path = spectrum.path(&[target]);
+        let left = spectrum.rows() as f64 - f64::from(u8::from(spectrum.has_offset()));
+        let gamma = refitted.gamma(t);
+        let (variance, noise_of_mean) = match log_ridges[t] {
+            Some(log_ridge) => {
+                let variance = path.quadratic(libm::exp(log_ridge)) / left;
+                (variance, variance * libm::exp(log_ridge))
+            }
+            // The limit of large γ: all of y is noise.
+            None => (0.0, path.zero_mse() / left),
+        };
+        let unit = libm::ldexp(1.0, target.power);
+        let coordinates = target.z.iter().zip(spectrum.eigenvalues());
+        let coordinates = coordinates.map(|(z, d)| if *d > 0.0 { unit * z / (d + gamma) } else { 0.0 }).collect();
+        Process { coordinates, constant: target.mean, variance, gamma, noise_of_mean }
+    }
+
+    /// Mean and standard deviation of y at new rows, from their coordinates and their own (centred) kernel values.
+    pub fn at(&self, spectrum: &Spectrum, projected: &Matrix, diagonal: &[f64]) -> Vec<(f64, f64)> {
+        let means = multiply(projected, &Matrix::column_vector(self.coordinates.clone())).into_vec();
+        let count = spectrum.rows() as f64 + f64::from(u8::from(spectrum.has_offset()));
+        let noise = count * self.noise_of_mean;
+        let mut known = vec![0.0; projected.rows()];
+        for (k, d) in spectrum.eigenvalues().iter().enumerate().filter(|(_, d)| **d > 0.0) {
+            known.iter_mut().zip(projected.col(k)).for_each(|(sum, m)| *sum += m / (d + self.gamma) * m);
+        }
+        means
+            .iter()
+            .zip(diagonal)
+            .zip(known)
+            .map(|((mean, own), known)| {
+                let unknown = self.variance * (own - known).max(0.0);
+                (mean + self.constant, (unknown + noise).sqrt())
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,163 @@
+//! The training rows of a model, and its fit made again from them: what intervals and standard errors are read off.
+
+use crate::data::{Design, Frame, Roles};
+use crate::error::{Error, Result};
+use crate::fit::Observer;
+use crate::kernel::Points;
+use crate::linalg::Matrix;
+use crate::model::{Expansion, Meaning, Model};
+use crate::plan::{self, Method, Shape};
+use crate::solver::power;
+use crate::space;
+use crate::spectrum::{Spectrum, Target};
+
+/// The rows that a model was fitted to.
+#[derive(Debug, Clone)]
+pub struct Training {
+    pub(crate) points: Points,
+    pub(crate) y: Matrix,
+    pub(crate) weights: Option<Vec<f64>>,
+    /// Whether rows and their order are those of the model's expansion.
+    pub(crate) is_own: bool,
+}
+
+impl Training {
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.points.rows()
+    }
+
+    /// Whether rows have different weights.
+    pub fn is_weighted(&self) -> bool {
+        self.weights.is_some()
+    }
+}
+
+impl Model {
+    /// The rows that the model was fitted to, if it holds them with their targets. Linear functions, models of precomputed
+    /// kernels, of other losses, and files of earlier versions do not.
+    pub fn training(&self) -> Option<Training> {
+        match (&self.expansion, &self.kept) {
+            (Expansion::Kernel { points, .. }, Some(kept)) => Some(Training {
+                points: points.clone(),
+                y: kept.y.clone(),
+                weights: kept.weights.clone(),
+                is_own: true,
+            }),
+            _ => None,
+        }
+    }
+
+    /// The same from the training table, read as the model reads tables; `weight` is the column of row weights.
+    pub fn training_from(&self, frame: &Frame, weight: Option<&str>) -> Result<Training> {
+        let roles = Roles {
+            targets: self.summaries.iter().map(|summary| summary.target.clone()).collect(),
+            weight: weight.map(str::to_owned),
+            ..Roles::default()
+        };
+        let Design { points, y, weights, .. } = Design::again(frame, &roles, &self.encoder)?;
+        Ok(Training { points, y, weights, is_own: false })
+    }
+
+    /// Why the fits of other rows are not read off one decomposition; `None` where they are.
+    pub fn is_not_spectral(&self) -> Option<String> {
+        let summary = self.summaries.first()?;
+        match &self.meaning {
+            Meaning::Classes { .. } => Some("it predicts classes".into()),
+            Meaning::Quantiles { .. } => Some("it predicts quantiles".into()),
+            Meaning::Numbers if summary.loss != "squared" => Some(format!("its loss is {}", summary.loss)),
+            Meaning::Numbers if summary.penalty != "norm-power" => Some(format!("its penalty is {}", summary.penalty)),
+            Meaning::Numbers if summary.certificate.low_rank.is_some() => {
+                Some("it is a sum over landmarks, not over its rows".into())
+            }
+            Meaning::Numbers => None,
+        }
+    }
+}
+
+/// A model's decomposition, made again.
+pub(crate) struct Refitted<'m> {
+    pub model: &'m Model,
+    pub training: Training,
+    pub spectrum: Spectrum,
+    pub targets: Vec<Target>,
+    /// log μ of each target; `None` for the zero function.
+    pub log_ridges: Vec<Option<f64>>,
+}
+
+/// Norm and error on the training rows must agree so far: the model may have been fitted by another method.
+const AGREEMENT: f64 = 1e-4;
+
+impl<'m> Refitted<'m> {
+    /// Refuses rows from which the model does not follow.
+    pub fn new(model: &'m Model, training: Training, observer: Option<&Observer>) -> Result<Self> {
+        if let Some(reason) = model.is_not_spectral() {
+            let must = "of the squared loss with the penalty λ‖f‖ᵐ, whose fits follow from one decomposition";
+            return Err(Error::argument("the model", must, reason));
+        }
+        let (points, weights) = (&training.points, training.weights.as_deref());
+        let has_offset = model.summaries.iter().any(|summary| summary.has_offset);
+        let primal = model.kernel.linear_scale().filter(|_| matches!(model.expansion, Expansion::Linear { .. }));
+        let shape = Shape {
+            rows: points.rows(),
+            features: points.features(),
+            targets: training.y.cols(),
+            is_linear: primal.is_some(),
+            is_weighted: true,
+            fixed_exponent: None,
+            only_ridges: false,
+        };
+        let plan = plan::plan(&shape);
+        plan.check(&shape, plan::available_memory())?;
+        told(observer, "decomposing")?;
+        let spectrum = match primal.filter(|_| plan.method == Method::Primal) {
+            Some(scale) => Spectrum::from_linear(&points.to_matrix(), scale, weights, has_offset)?,
+            None => {
+                model.kernel.check(points.features(), points.code_columns())?;
+                Spectrum::from_gram(space::gram_lower(&*model.kernel, points), weights, has_offset)?
+            }
+        };
+        let (mut targets, mut log_ridges) = (Vec::new(), Vec::new());
+        for (t, summary) in model.summaries.iter().enumerate() {
+            let target = spectrum.target(training.y.col(t))?;
+            let mut path = spectrum.path(&[&target]);
+            let log_ridge = power::minimise(&mut path, summary.exponent, libm::log(summary.lambda), None).log_ridge;
+            let ridge = log_ridge.map_or(f64::INFINITY, libm::exp);
+            let norm = if log_ridge.is_some() { path.norm(ridge) } else { 0.0 };
+            let rmse = path.train_mse(ridge).sqrt();
+            let spread = path.zero_mse().sqrt();
+            let is_same = summary.rows == points.rows()
+                && (norm - summary.norm).abs() <= AGREEMENT * summary.norm.max(norm)
+                && (rmse - summary.train_rmse).abs() <= AGREEMENT * spread;
+            if !is_same {
+                let must = "those of the fit, with their weights, and targets must not share one ridge";
+                let found = format!(
+                    "{} rows on which {} has norm {norm:.6e} and training error {rmse:.6e}; the model says {} rows, \
+                     {:.6e} and {:.6e}",
+                    points.rows(),
+                    summary.target,
+                    summary.rows,
+                    summary.norm,
+                    summary.train_rmse
+                );
+                return Err(Error::argument("the training rows", must, found));
+            }
+            targets.push(target);
+            log_ridges.push(log_ridge);
+        }
+        Ok(Refitted { model, training, spectrum, targets, log_ridges })
+    }
+
+    /// γ of a target; infinite for the zero function.
+    pub fn gamma(&self, t: usize) -> f64 {
+        self.log_ridges[t].map_or(f64::INFINITY, |log| libm::exp(log + libm::log(self.spectrum.weight_sum())))
+    }
+}
+
+/// Tells of a stage, which may end the work.
+pub(crate) fn told(observer: Option<&Observer>, stage: &'static str) -> Result<()> {
+    match observer {
+        Some(observer) if !observer(stage) => Err(Error::Interrupted),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,332 @@
+//! Intervals against refits, against the formulas of Gaussian processes written out, and against how often they hold.
+
+use mercer::criterion::Folds;
+use mercer::data::Column;
+use mercer::format::{from_bytes, to_bytes};
+use mercer::interval::{Intervals, Method, rows_needed};
+use mercer::prelude::*;
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
+
+fn uniform(random: &mut ChaCha8Rng) -> f64 {
+    (random.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
+}
+
+fn normal(random: &mut ChaCha8Rng) -> f64 {
+    let radius = (-2.0 * (1.0 - uniform(random)).ln()).sqrt();
+    radius * (std::f64::consts::TAU * uniform(random)).cos()
+}
+
+/// y = 2 + sin(2x₁) + x₁x₂ + noise.
+fn draw(rows: usize, noise: f64, random: &mut ChaCha8Rng) -> (Matrix, Vec<f64>) {
+    let x = Matrix::from_fn(rows, 2, |_, _| 3.0 * uniform(random));
+    let y = (0..rows).map(|i| 2.0 + (2.0 * x.get(i, 0)).sin() + x.get(i, 0) * x.get(i, 1) + noise * normal(random));
+    let y = y.collect();
+    (x, y)
+}
+
+fn rows_of(x: &Matrix, rows: &[usize]) -> Matrix {
+    Matrix::from_fn(rows.len(), x.cols(), |i, j| x.get(rows[i], j))
+}
+
+/// The definition, with a refit for every group of rows.
+fn brute_force(
+    fit: &Fit,
+    x: &Matrix,
+    y: &[f64],
+    weights: Option<&[f64]>,
+    groups: &[Vec<usize>],
+    new: &Matrix,
+    level: f64,
+) -> Vec<(f64, f64)> {
+    let n = y.len();
+    let (mut low, mut high) = (vec![Vec::new(); new.rows()], vec![Vec::new(); new.rows()]);
+    for group in groups {
+        let kept: Vec<usize> = (0..n).filter(|i| !group.contains(i)).collect();
+        let target = Matrix::column_vector(kept.iter().map(|i| y[*i]).collect());
+        let weights: Option<Vec<f64>> = weights.map(|w| kept.iter().map(|i| w[*i]).collect());
+        let model = fit.fit_weighted(&rows_of(x, &kept), &target, weights.as_deref()).unwrap().model;
+        let (left_out, predicted) = (model.predict(&rows_of(x, group)).unwrap(), model.predict(new).unwrap());
+        for (place, row) in group.iter().enumerate() {
+            let e = (y[*row] - left_out.get(place, 0)).abs();
+            for i in 0..new.rows() {
+                low[i].push(predicted.get(i, 0) - e);
+                high[i].push(predicted.get(i, 0) + e);
+            }
+        }
+    }
+    let alpha = 1.0 - level;
+    let first = (alpha * (n as f64 + 1.0) + 1e-9).floor() as usize;
+    let last = ((1.0 - alpha) * (n as f64 + 1.0) - 1e-9).ceil() as usize;
+    low.iter_mut().zip(&mut high).for_each(|(l, h)| [l, h].into_iter().for_each(|v| v.sort_by(f64::total_cmp)));
+    low.iter().zip(&high).map(|(l, h)| (l[first - 1], h[last - 1])).collect()
+}
+
+fn largest_difference(found: &mercer::interval::Bounds, wanted: &[(f64, f64)]) -> f64 {
+    let ends = found.lower.iter().zip(&found.upper).zip(wanted);
+    ends.map(|((l, h), w)| (l.unwrap() - w.0).abs().max((h.unwrap() - w.1).abs())).fold(0.0, f64::max)
+}
+
+#[test]
+fn intervals_are_those_of_refits() {
+    let mut random = ChaCha8Rng::seed_from_u64(5);
+    let (x, y) = draw(41, 0.3, &mut random);
+    let (new, _) = draw(23, 0.0, &mut random);
+    let weights: Vec<f64> = (0..41).map(|_| 0.5 + uniform(&mut random)).collect();
+    let singles: Vec<Vec<usize>> = (0..41).map(|i| vec![i]).collect();
+    let folds = Folds::random(41, 6, 3).unwrap();
+    let mut compared = 0;
+    for exponent in [0.8, 1.5, 2.0, 3.0] {
+        for offset in [true, false] {
+            for weights in [None, Some(&weights[..])] {
+                let fit = Fit::new(Gaussian::lengthscale(1.2)).exponent(exponent).lambda(3e-3);
+                let fit = if offset { fit } else { fit.without_offset() };
+                let target = Matrix::column_vector(y.clone());
+                let model = fit.fit_weighted(&x, &target, weights).unwrap().model;
+                for (method, groups) in
+                    [(Method::JackknifePlus, &singles), (Method::CvPlus(folds.clone()), &folds.groups)]
+                {
+                    let training = model.training().unwrap();
+                    let found = Intervals::new(&model, training, &method, 0.9, None).unwrap().at(&new).unwrap();
+                    let wanted = brute_force(&fit, &x, &y, weights, groups, &new, 0.9);
+                    let difference = largest_difference(&found[0], &wanted);
+                    assert!(difference < 1e-9, "{method:?}, exponent {exponent}, offset {offset}: {difference:e}");
+                    compared += wanted.len();
+                }
+            }
+        }
+    }
+    println!("{compared} intervals compared with refits");
+}
+
+#[test]
+fn linear_functions_have_intervals_once_their_rows_are_given() {
+    let mut random = ChaCha8Rng::seed_from_u64(6);
+    let (x, y) = draw(30, 0.4, &mut random);
+    let (new, _) = draw(7, 0.0, &mut random);
+    for (exponent, offset) in [(2.0, true), (1.5, true), (2.0, false)] {
+        let fit = Fit::new(Linear).exponent(exponent).lambda(0.02);
+        let fit = if offset { fit } else { fit.without_offset() };
+        let model = fit.fit(&x, &y).unwrap().model;
+        assert!(model.training().is_none());
+        let mut frame = Frame::new(30);
+        frame.push("x1", Column::Number(x.col(0).to_vec())).unwrap();
+        frame.push("x2", Column::Number(x.col(1).to_vec())).unwrap();
+        frame.push("y", Column::Number(y.clone())).unwrap();
+        let folds = Folds::random(30, 5, 1).unwrap();
+        let singles: Vec<Vec<usize>> = (0..30).map(|i| vec![i]).collect();
+        for (method, groups) in [(Method::JackknifePlus, &singles), (Method::CvPlus(folds.clone()), &folds.groups)] {
+            let training = model.training_from(&frame, None).unwrap();
+            let found = Intervals::new(&model, training, &method, 0.8, None).unwrap().at(&new).unwrap();
+            let wanted = brute_force(&fit, &x, &y, None, groups, &new, 0.8);
+            let difference = largest_difference(&found[0], &wanted);
+            assert!(difference < 1e-9, "{method:?}, exponent {exponent}, offset {offset}: {difference:e}");
+        }
+    }
+}
+
+/// Solves a small symmetric system by elimination.
+fn solve(a: &Matrix, b: &[f64]) -> Vec<f64> {
+    let n = b.len();
+    let mut rows: Vec<Vec<f64>> =
+        (0..n).map(|i| (0..n).map(|j| a.get(i, j)).chain([b[i]]).collect::<Vec<f64>>()).collect();
+    for k in 0..n {
+        let pivot = (k..n).max_by(|p, q| rows[*p][k].abs().total_cmp(&rows[*q][k].abs())).unwrap();
+        rows.swap(k, pivot);
+        for i in k + 1..n {
+            let factor = rows[i][k] / rows[k][k];
+            for j in k..=n {
+                let above = rows[k][j];
+                rows[i][j] -= factor * above;
+            }
+        }
+    }
+    let mut solution = vec![0.0; n];
+    for i in (0..n).rev() {
+        let known: f64 = (i + 1..n).map(|j| rows[i][j] * solution[j]).sum();
+        solution[i] = (rows[i][n] - known) / rows[i][i];
+    }
+    solution
+}
+
+/// Kriging as the textbooks write it: with noise γ/w on the diagonal, and an unknown mean as a generalised least squares.
+#[test]
+fn the_variance_of_a_gaussian_process_is_that_of_kriging() {
+    let mut random = ChaCha8Rng::seed_from_u64(8);
+    let (x, y) = draw(25, 0.3, &mut random);
+    let (new, _) = draw(9, 0.0, &mut random);
+    let weights: Vec<f64> = (0..25).map(|i| [1.0, 2.0, 0.5][i % 3]).collect();
+    let k = |a: &Matrix, i: usize, b: &Matrix, j: usize| {
+        let square = |c: usize| (a.get(i, c) - b.get(j, c)).powi(2);
+        (-(square(0) + square(1)) / (2.0 * 1.1 * 1.1)).exp()
+    };
+    let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+    for offset in [true, false] {
+        for weighted in [false, true] {
+            let w = |i: usize| if weighted { weights[i] } else { 1.0 };
+            let fit = Fit::new(Gaussian::lengthscale(1.1)).exponent(1.5).lambda(0.01);
+            let fit = if offset { fit } else { fit.without_offset() };
+            let given = weighted.then_some(&weights[..]);
+            let fitted = fit.fit_weighted(&x, &Matrix::column_vector(y.clone()), given).unwrap();
+            let total: f64 = (0..25).map(w).sum();
+            let gamma = fitted.summary().effective_ridge.unwrap() * total;
+            let g = Matrix::from_fn(25, 25, |i, j| k(&x, i, &x, j) + f64::from(u8::from(i == j)) * gamma / w(i));
+            let ones = vec![1.0; 25];
+            let (from_y, from_ones) = (solve(&g, &y), solve(&g, &ones));
+            let mean = if offset { dot(&ones, &from_y) / dot(&ones, &from_ones) } else { 0.0 };
+            let centred: Vec<f64> = y.iter().map(|v| v - mean).collect();
+            let scale = dot(&centred, &solve(&g, &centred)) / (25.0 - f64::from(u8::from(offset)));
+            let training = fitted.model.training().unwrap();
+            let intervals = Intervals::new(&fitted.model, training, &Method::GaussianProcess, 0.95, None).unwrap();
+            let found = intervals.at(&new).unwrap();
+            for i in 0..9 {
+                let kx: Vec<f64> = (0..25).map(|j| k(&new, i, &x, j)).collect();
+                let from_k = solve(&g, &kx);
+                let left = if offset { (1.0 - dot(&ones, &from_k)).powi(2) / dot(&ones, &from_ones) } else { 0.0 };
+                let variance = scale * (1.0 - dot(&kx, &from_k) + left + gamma * 25.0 / total);
+                let expected = mean + dot(&from_k, &centred);
+                let half = 1.959_963_984_540_054 * variance.sqrt();
+                let (lower, upper) = (found[0].lower[i].unwrap(), found[0].upper[i].unwrap());
+                assert!((0.5 * (lower + upper) - expected).abs() < 1e-9, "the middle, offset {offset}");
+                assert!((0.5 * (upper - lower) - half).abs() < 1e-9 * half, "offset {offset}, weighted {weighted}");
+            }
+        }
+    }
+}
+
+#[test]
+fn files_keep_what_intervals_need() {
+    let mut random = ChaCha8Rng::seed_from_u64(9);
+    let (x, y) = draw(40, 0.2, &mut random);
+    let targets = Matrix::from_fn(40, 2, |i, t| if t == 0 { y[i] } else { 100.0 - y[i] * y[i] });
+    let weights: Vec<f64> = (0..40).map(|i| 1.0 + (i % 3) as f64).collect();
+    for weights in [None, Some(&weights[..])] {
+        let model =
+            Fit::new(Matern52::lengthscale(1.0)).exponent(1.4).fit_weighted(&x, &targets, weights).unwrap().model;
+        let again = from_bytes(&to_bytes(&model).unwrap()).unwrap();
+        let of = |model: &Model| {
+            let training = model.training().unwrap();
+            assert_eq!(training.is_weighted(), weights.is_some());
+            Intervals::new(model, training, &Method::JackknifePlus, 0.9, None).unwrap().at(&x).unwrap()
+        };
+        assert_eq!(of(&model), of(&again));
+        assert_eq!(of(&model).len(), 2);
+        let share = of(&model)[1].coverage(targets.col(1)).unwrap().share;
+        assert!(share > 0.85, "{share}");
+    }
+}
+
+#[test]
+fn what_has_no_interval_is_refused_with_what_must_hold() {
+    let mut random = ChaCha8Rng::seed_from_u64(10);
+    let (x, y) = draw(12, 0.2, &mut random);
+    let fit = Fit::new(Gaussian::lengthscale(1.0)).lambda(0.01);
+    let model = fit.fit(&x, &y).unwrap().model;
+    let refused = |model: &Model, training: mercer::Training, method: &Method, level: f64| {
+        Intervals::new(model, training, method, level, None).err().expect("refused").to_string()
+    };
+    let own = || model.training().unwrap();
+    let text = refused(&model, own(), &Method::JackknifePlus, 0.95);
+    assert!(text.contains("at least 19 ") && text.ends_with("got 12"), "{text}");
+    assert_eq!(rows_needed(0.95), 19);
+    assert!(refused(&model, own(), &Method::JackknifePlus, 1.0).contains("below 1"));
+    let broken = Method::CvPlus(Folds { groups: vec![(0..6).collect(), (5..12).collect()], repeats: 1 });
+    assert!(refused(&model, own(), &broken, 0.9).contains("each of the 12 rows"));
+    // Other rows than those of the fit.
+    let (other, other_y) = draw(12, 0.2, &mut random);
+    let stranger = fit.fit(&other, &other_y).unwrap().model;
+    let text = refused(&model, stranger.training().unwrap(), &Method::JackknifePlus, 0.9);
+    assert!(text.contains("the training rows must be those of the fit"), "{text}");
+    // Targets that share a ridge at another exponent than 2.
+    let two = Matrix::from_fn(12, 2, |i, t| if t == 0 { y[i] } else { 10.0 * y[i] * y[i] });
+    let shared = fit.clone().exponent(1.5).shared_ridge().fit_weighted(&x, &two, None).unwrap().model;
+    assert!(refused(&shared, shared.training().unwrap(), &Method::JackknifePlus, 0.9).contains("share one ridge"));
+    let loss = mercer::loss::parse("huber").unwrap();
+    let robust = Learn::new(loss, Gaussian::lengthscale(1.0)).lambda(0.01).fit(&x, &y).unwrap().model;
+    assert!(robust.training().is_none());
+    let text = refused(&robust, own(), &Method::JackknifePlus, 0.9);
+    assert!(text.contains("squared loss") && text.contains("huber"), "{text}");
+}
+
+/// The zero function's intervals are those of a mean.
+#[test]
+fn the_zero_function_has_intervals_too() {
+    let mut random = ChaCha8Rng::seed_from_u64(12);
+    let (x, y) = draw(20, 0.2, &mut random);
+    let fit = Fit::new(Gaussian::lengthscale(1.0)).exponent(0.5).lambda(1e4);
+    let model = fit.fit(&x, &y).unwrap().model;
+    assert!(model.summaries()[0].is_zero);
+    let singles: Vec<Vec<usize>> = (0..20).map(|i| vec![i]).collect();
+    let wanted = brute_force(&fit, &x, &y, None, &singles, &x, 0.9);
+    let of = |method: &Method| {
+        Intervals::new(&model, model.training().unwrap(), method, 0.9, None).unwrap().at(&x).unwrap().swap_remove(0)
+    };
+    assert!(largest_difference(&of(&Method::JackknifePlus), &wanted) < 1e-12);
+    let mean = y.iter().sum::<f64>() / 20.0;
+    let variance = y.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / 19.0;
+    let half = 1.644_853_626_951_472_7 * (variance * (1.0 + 1.0 / 20.0)).sqrt();
+    let process = of(&Method::GaussianProcess);
+    assert!((process.upper[3].unwrap() - mean - half).abs() < 1e-12);
+}
+
+/// With kernel and λ fixed beforehand, rows that are drawn alike are covered as promised.
+#[test]
+fn coverage_is_what_the_level_says() {
+    let mut random = ChaCha8Rng::seed_from_u64(11);
+    let (mut inside, mut rows) = ([0.0; 3], 0.0);
+    for draws in 0..60 {
+        let (x, y) = draw(60, 0.5, &mut random);
+        let (new, truth) = draw(60, 0.5, &mut random);
+        let model = Fit::new(Gaussian::lengthscale(1.0)).exponent(1.5).lambda(0.01).fit(&x, &y).unwrap().model;
+        let folds = Folds::random(60, 10, draws).unwrap();
+        let methods = [Method::JackknifePlus, Method::CvPlus(folds), Method::GaussianProcess];
+        for (method, inside) in methods.iter().zip(&mut inside) {
+            let found = Intervals::new(&model, model.training().unwrap(), method, 0.9, None).unwrap();
+            *inside += found.at(&new).unwrap()[0].coverage(&truth).unwrap().share;
+        }
+        rows += 1.0;
+    }
+    let shares = inside.map(|inside| inside / rows);
+    println!("coverage at 0.9: jackknife+ {:.3}, CV+ {:.3}, Gaussian process {:.3}", shares[0], shares[1], shares[2]);
+    assert!((0.88..0.93).contains(&shares[0]), "jackknife+ {}", shares[0]);
+    assert!((0.88..0.94).contains(&shares[1]), "CV+ {}", shares[1]);
+}
+
+/// A table of numbers, the last column the target.
+fn table(name: &str) -> Option<Vec<Vec<f64>>> {
+    let path = format!("{}/../../../shared/data/{name}.csv", env!("CARGO_MANIFEST_DIR"));
+    let Ok(text) = std::fs::read_to_string(&path) else {
+        println!("skipped: {name}.csv is not there");
+        return None;
+    };
+    Some(text.lines().skip(1).map(|line| line.split(',').map(|cell| cell.parse().unwrap()).collect()).collect())
+}
+
+#[test]
+fn coverage_on_open_sets() {
+    for name in ["concrete_slump", "yacht"] {
+        let Some(table) = table(name) else { continue };
+        let features = table[0].len() - 1;
+        let (mut share, mut least, splits) = (0.0, f64::INFINITY, 50);
+        for split in 0..splits {
+            let mut random = ChaCha8Rng::seed_from_u64(split);
+            let mut order: Vec<usize> = (0..table.len()).collect();
+            for i in (1..order.len()).rev() {
+                order.swap(i, (random.next_u64() % (i as u64 + 1)) as usize);
+            }
+            order.truncate(300);
+            let (training, test) = order.split_at(order.len() * 7 / 10);
+            let x = |rows: &[usize]| Matrix::from_fn(rows.len(), features, |i, j| table[rows[i]][j]);
+            let y = |rows: &[usize]| rows.iter().map(|row| table[*row][features]).collect::<Vec<f64>>();
+            let fit = Fit::with_shared(mercer::kernel::parse("gaussian").unwrap()).scale(Scale::Standard);
+            let model = fit.exponent(1.5).lambda(1e-4).fit(&x(training), &y(training)).unwrap().model;
+            let intervals =
+                Intervals::new(&model, model.training().unwrap(), &Method::JackknifePlus, 0.9, None).unwrap();
+            let found = intervals.at(&x(test)).unwrap()[0].coverage(&y(test)).unwrap().share;
+            share += found / splits as f64;
+            least = least.min(found);
+        }
+        println!("{name}: jackknife+ at 0.9 covers {share:.3} (least {least:.3}) over {splits} splits");
+        assert!((0.87..0.95).contains(&share), "{name}: {share}");
+    }
+}
