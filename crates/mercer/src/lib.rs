@@ -53,6 +53,8 @@
 //! | [`metric`] | lengthscales per feature and linear maps of the features, learned |
 //! | [`auto`] | families, metric, exponent and λ by themselves |
 //! | [`assess`] | an error estimate that selection did not touch |
+//! | [`stability`] | how much one row matters: bounds, and what exact deletions show |
+//! | [`bounds`] | what can be said of the risk with a confidence |
 //! | [`journal`] | resuming a long selection |
 //! | [`low_rank`] | K ≈ FFᵀ with a residual that is known |
 //! | [`linear`] | f(x) = xᵀw + b: least squares, ridge, Tikhonov, Lasso, logistic and support vector machines |
@@ -65,6 +67,7 @@
 
 pub mod assess;
 pub mod auto;
+pub mod bounds;
 pub mod certificate;
 pub mod criterion;
 pub mod data;
@@ -88,6 +91,7 @@ mod simd;
 pub mod solver;
 pub mod space;
 pub mod spectrum;
+pub mod stability;
 pub mod synthetic;
 pub mod table;
 

@@ -58,6 +58,10 @@ impl Kernel for Equality {
         out.fill(1.0);
     }
 
+    fn largest_diagonal(&self) -> Option<f64> {
+        Some(1.0)
+    }
+
     fn fitted_to(&self, points: &Points, _: Option<&[f64]>) -> Result<SharedKernel> {
         self.check(points.features(), points.code_columns())?;
         Ok(Arc::new(*self))
@@ -171,6 +175,10 @@ impl Kernel for Normalized {
         for value in out {
             *value = f64::from(*value > 0.0);
         }
+    }
+
+    fn largest_diagonal(&self) -> Option<f64> {
+        Some(1.0)
     }
 
     fn fitted_to(&self, points: &Points, weights: Option<&[f64]>) -> Result<SharedKernel> {
