@@ -1,5 +1,6 @@
 //! Every option, with the sentence that explains it.
 
+mod certify;
 mod compare;
 mod fit;
 mod linear;
@@ -12,6 +13,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+pub use certify::CertifyOptions;
 pub use compare::CompareOptions;
 pub use fit::FitOptions;
 pub use loss::{ClassWeightArgument, LossArgument, ManyClassesArgument};
@@ -70,6 +72,7 @@ pub enum Command {
     Predict(PredictOptions),
     Path(Box<PathOptions>),
     Compare(Box<CompareOptions>),
+    Certify(Box<CertifyOptions>),
     Inspect(InspectOptions),
     Generate(GenerateOptions),
     /// Generate data, fit, predict and draw: everything in a few seconds

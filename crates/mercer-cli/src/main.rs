@@ -9,6 +9,7 @@ macro_rules! say {
 }
 
 mod args;
+mod certify;
 mod chart;
 mod coefficients;
 mod compare;
@@ -68,6 +69,7 @@ fn run(arguments: &Arguments) -> ExitCode {
         Command::Predict(options) => predict::run(options, common),
         Command::Path(options) => path::run(options, common),
         Command::Compare(options) => compare::run(options, common),
+        Command::Certify(options) => certify::run(options, common),
         Command::Inspect(options) => inspect::run(options),
         Command::Generate(options) => generate::run(options, common),
         Command::Demo => demo::run(common),

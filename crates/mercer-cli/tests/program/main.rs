@@ -1,6 +1,7 @@
 //! The program when everything is in order: reports, files, pipes, formats, threads, and the promises of its help.
 
 mod automatic;
+mod certify;
 mod classes;
 mod columns;
 mod commands;
