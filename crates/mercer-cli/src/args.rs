@@ -35,6 +35,7 @@ use values::{noise, row_count, thread_count};
 ///   mercer fit table.csv --target kind --loss logistic      classes and their probabilities
 ///   mercer path table.csv --target y                        everything along λ
 ///   mercer compare table.csv --target y                     methods side by side on the same folds
+///   mercer certify table.csv --target y                     how much one row matters; what is proved of the risk
 #[derive(Debug, Parser)]
 #[command(name = "mercer", version, verbatim_doc_comment, propagate_version = true, subcommand_required = true, after_help = EXIT_CODES)]
 pub struct Arguments {

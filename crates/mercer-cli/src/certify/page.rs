@@ -3,7 +3,7 @@
 use mercer::stability::Power;
 
 use super::study::{Found, Stability};
-use super::tables::{grids, verdict};
+use super::tables::{grids, rows};
 use crate::args::Style;
 use crate::report::{Page, certificate_line, integer, short};
 
@@ -66,7 +66,7 @@ pub fn page(found: &Found) -> String {
 /// What the two columns are, and what is missing.
 fn note(found: &Found) -> String {
     let mut text =
-        "  \"1/n kept\": the row's loss is struck out, which is what the theorem is about; \"refitted\": a fit to \
+        "  \"1/n kept\": the row's loss is struck out, which is what theorems are about; \"refitted\": a fit to \
                     the other rows.\n"
             .to_owned();
     if found.subject.assume.exponent <= 1.0 {
@@ -78,8 +78,10 @@ fn note(found: &Found) -> String {
 /// How fast stability and the effective ridge settle.
 fn scaling(found: &Found, stability: &Stability) -> Option<String> {
     let scaling = stability.scaling.as_ref()?;
-    let rate = |power: Power| format!("n^-{} ± {}", short(power.rate), short(power.standard_error));
-    let proved = found.subject.assume.rate().map_or_else(String::new, |rate| format!(" (proved: n^-{})", short(rate)));
+    let rate = |power: Power| format!("n^{} ± {}", short(-power.rate), short(power.standard_error));
+    let proved = found.subject.assume.rate().map_or_else(String::new, |rate| {
+        format!("; the bound falls like n^{}, which it need not follow while λ is small", short(-rate))
+    });
     let observed = scaling
         .observed
         .map_or("cannot be fitted: it is 0 somewhere".into(), |p| format!("falls like {}{proved}", rate(p)));
@@ -96,10 +98,9 @@ fn scaling(found: &Found, stability: &Stability) -> Option<String> {
             rate(power)
         ),
         Some(power) => format!(
-            "  The effective ridge moves by C(n) = n^-{} ± {}: that it falls is not visible on these rows, so the first\n  \
+            "  The effective ridge moves by C(n), which goes like {}: that it falls is not visible on these rows, so the first\n  \
              assumption of the transfer is in doubt.\n",
-            short(power.rate),
-            short(power.standard_error)
+            rate(power)
         ),
         None => "  A deletion turns f into the zero function or back, so the effective ridge jumps and nothing is \
                  transferred.\n"
@@ -142,7 +143,7 @@ fn sentence(found: &Found) -> String {
     }
     let more = best.rows_needed.map_or_else(
         || "and more rows would not change that".to_owned(),
-        |n| format!("and it would take about {} rows for that", short(n)),
+        |n| format!("and it would take about {} rows for more", rows(n)),
     );
     format!(
         "The best bound ({}: {}) says {}, {more};\n  {held_out}: that is the number to go by, though it is an estimate and \
@@ -150,8 +151,8 @@ fn sentence(found: &Found) -> String {
         best.kind.name(),
         short(best.value),
         match best.verdict {
-            mercer::bounds::Verdict::AboveMean => "less than predicting the mean does",
-            other => verdict(other),
+            mercer::bounds::Verdict::Vacuous => "nothing, being above the largest loss there can be",
+            _ => "no more than predicting the mean would",
         }
     )
 }

@@ -2,12 +2,13 @@
 
 use mercer::certificate::Certificate;
 use mercer::data::{Column, Frame, Roles};
-use mercer::kernel::{Points, SharedKernel};
+use mercer::kernel::SharedKernel;
 use mercer::loss::SharedLoss;
 use mercer::stability::{Assumptions, Sample};
-use mercer::{Fit, Summary, format};
+use mercer::{Fit, Learned, Summary};
 
 use crate::args::{CertifyOptions, Common};
+use crate::files;
 use crate::fit::named;
 use crate::learn;
 use crate::outcome::Usage;
@@ -43,7 +44,7 @@ pub struct Subject {
 impl Subject {
     pub fn read(options: &CertifyOptions, common: &Common) -> anyhow::Result<Self> {
         let progress = Progress::start(common.quiet);
-        if is_model(&options.file) {
+        if files::is_model(&options.file) {
             return Subject::of_model(options);
         }
         let table = mercer_io::read(&options.file, &options.reading.to_read_options())?;
@@ -68,11 +69,7 @@ impl Subject {
                     learn = learn.lambda(lambda);
                 }
                 let learned = learn.fit_frame(&frame, &roles)?;
-                let (summary, design) = (learned.summary(), &learned.design);
-                Subject::of_loss(loss, summary, learned.model.kernel(), design.points.clone(), options, |subject| {
-                    subject.targets = design.y.col(0).to_vec();
-                    subject.fitted.clone_from(&learned.fitted[0]);
-                })
+                Subject::of_loss(loss, &learned, options)
             }
             None => {
                 let mut fit = named(kernels, options.scale, &options.rows)
@@ -111,13 +108,12 @@ impl Subject {
         let mut subject = Subject::of_squares(sample, summary, model.kernel(), options)?;
         if summary.has_offset {
             // What was verified is the model with its offset; verify what is certified here.
-            let rows = subject.sample.as_ref().map(Sample::gram);
-            if let Some(gram) = rows {
+            if let Some(sample) = &subject.sample {
                 let again = Fit::new(mercer::kernel::special::Precomputed)
                     .without_offset()
                     .exponent(summary.exponent)
                     .lambda(summary.lambda)
-                    .fit(gram, &subject.targets)?;
+                    .fit(sample.gram(), &subject.targets)?;
                 subject.certificate = again.summary().certificate.clone();
                 subject.is_zero = again.summary().is_zero;
             }
@@ -153,58 +149,42 @@ impl Subject {
     }
 
     /// For another loss, of which only the bounds speak.
-    fn of_loss(
-        loss: &SharedLoss,
-        summary: &Summary,
-        kernel: &SharedKernel,
-        points: Points,
-        options: &CertifyOptions,
-        fill: impl FnOnce(&mut Self),
-    ) -> anyhow::Result<Self> {
+    fn of_loss(loss: &SharedLoss, learned: &Learned, options: &CertifyOptions) -> anyhow::Result<Self> {
+        let (summary, kernel, points) = (learned.summary(), learned.model.kernel(), &learned.design.points);
         let mut diagonal = vec![0.0; points.rows()];
-        kernel.diagonal(&points, 0, &mut diagonal);
+        kernel.diagonal(points, 0, &mut diagonal);
         let of_rows = diagonal.iter().copied().fold(0.0, f64::max);
-        let mut subject = Subject {
+        let targets = learned.design.y.col(0).to_vec();
+        let largest = targets.iter().fold(0.0, |max: f64, y| max.max(y.abs()));
+        if let Some(bound) = options.target_at_most.filter(|bound| *bound < largest) {
+            anyhow::bail!("the bound of |y| must be at least the |y| of every row; one has {largest}; got {bound}");
+        }
+        let assume = Assumptions {
+            rows: points.rows(),
+            exponent: summary.exponent,
+            lambda: summary.lambda,
+            target_bound: options.target_at_most.unwrap_or(largest),
+            kernel_bound: kernel.largest_diagonal().unwrap_or(of_rows).sqrt(),
+            loss: loss.clone(),
+        };
+        assume.check()?;
+        Ok(Subject {
             target: summary.target.clone(),
             kernel: kernel.clone(),
+            assume,
             certificate: summary.certificate.clone(),
             is_zero: summary.is_zero,
             chosen_by: judged_by(summary).filter(|_| summary.lambda_was_chosen),
             had_offset: false,
             kernel_is_known: kernel.largest_diagonal().is_some(),
-            targets: Vec::new(),
-            fitted: Vec::new(),
+            targets,
+            fitted: learned.fitted[0].clone(),
             norm: summary.norm,
             mean_diagonal: diagonal.iter().sum::<f64>() / diagonal.len() as f64,
             held_out: summary.held_out.as_ref().filter(|held_out| held_out.measure == "loss").map(|h| h.value),
-            assume: Assumptions {
-                rows: points.rows(),
-                exponent: summary.exponent,
-                lambda: summary.lambda,
-                target_bound: 0.0,
-                kernel_bound: kernel.largest_diagonal().unwrap_or(of_rows).sqrt(),
-                loss: loss.clone(),
-            },
             sample: None,
-        };
-        fill(&mut subject);
-        let largest = subject.targets.iter().fold(0.0, |max: f64, y| max.max(y.abs()));
-        if let Some(bound) = options.target_at_most.filter(|bound| *bound < largest) {
-            anyhow::bail!("the bound of |y| must be at least the |y| of every row; one has {largest}; got {bound}");
-        }
-        subject.assume.target_bound = options.target_at_most.unwrap_or(largest);
-        subject.assume.check()?;
-        Ok(subject)
+        })
     }
-}
-
-/// Told by the first bytes.
-fn is_model(path: &str) -> bool {
-    let mut start = [0; 8];
-    path != "-"
-        && std::fs::File::open(path)
-            .and_then(|mut file| std::io::Read::read(&mut file, &mut start))
-            .is_ok_and(|read| format::is_model(&start[..read]))
 }
 
 /// The table with a number subtracted from the target.

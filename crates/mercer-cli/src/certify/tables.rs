@@ -44,14 +44,18 @@ fn stability_grid(found: &Found, stability: &Stability) -> Grid {
     row("observed at the rows, any target within its bound", Some(kept.any_target), Some(refitted.any_target));
     row("observed, any point and target", Some(kept.anywhere), Some(refitted.anywhere));
     row("proved for every table", assume.bound(Divisor::All), assume.bound(Divisor::Remaining));
-    row("proved, as published (m at least 2)", assume.published_bound(), None);
+    if let Some(published) = assume.published_bound() {
+        row("proved, as published (m at least 2)", Some(published), Some(published));
+    }
     grid
 }
 
 fn scaling_grid(found: &Found, stability: &Stability) -> Option<Grid> {
     let scaling = stability.scaling.as_ref()?;
-    let columns = ["rows", "observed at the rows", "proved", "change of the effective ridge"];
-    let mut grid = Grid::new(columns.map(String::from).to_vec());
+    let mut columns = vec!["rows", "observed at the rows", "proved", "change of the effective ridge"];
+    // At exponent 2 it is rounding.
+    columns.truncate(if found.subject.assume.exponent == 2.0 { 3 } else { 4 });
+    let mut grid = Grid::new(columns.iter().map(|name| (*name).to_owned()).collect());
     let mut sizes: Vec<usize> = scaling.points.iter().map(|point| point.rows).collect();
     sizes.sort_unstable();
     sizes.dedup();
@@ -59,12 +63,14 @@ fn scaling_grid(found: &Found, stability: &Stability) -> Option<Grid> {
         let of: Vec<&ScalePoint> = scaling.points.iter().filter(|point| point.rows == rows).collect();
         let mean = |value: &dyn Fn(&ScalePoint) -> f64| of.iter().map(|p| value(p)).sum::<f64>() / of.len() as f64;
         let bound = found.subject.assume.with_rows(rows).bound(Divisor::All);
-        grid.row(vec![
+        let mut cells = vec![
             Cell::Number(rows as f64),
             Cell::Number(mean(&|point| point.observed)),
             bound.map_or(Cell::Nothing, Cell::Number),
             Cell::Number(mean(&|point| point.ridge_change)),
-        ]);
+        ];
+        cells.truncate(columns.len());
+        grid.row(cells);
     }
     Some(grid)
 }
@@ -88,7 +94,7 @@ fn transfer_grid(found: &Found, stability: &Stability) -> Option<Grid> {
 }
 
 fn bounds_grid(found: &Found) -> Grid {
-    let columns = ["loss", "bound", "value", "train loss", "complexity", "deviation", "says", "rows needed"];
+    let columns = ["loss", "bound", "value", "complexity", "deviation", "verdict", "rows needed"];
     let mut grid = Grid::new(columns.map(String::from).to_vec());
     for judged in &found.judged {
         for bound in &judged.bounds {
@@ -96,7 +102,6 @@ fn bounds_grid(found: &Found) -> Grid {
                 Cell::Text(judged.loss.spec()),
                 bound.kind.name().into(),
                 Cell::Number(bound.value),
-                Cell::Number(judged.train),
                 Cell::Number(bound.complexity),
                 Cell::Number(bound.deviation),
                 verdict(bound.verdict).into(),
@@ -108,15 +113,15 @@ fn bounds_grid(found: &Found) -> Grid {
 }
 
 /// As many as can be counted.
-fn rows(n: f64) -> String {
+pub fn rows(n: f64) -> String {
     if n < 1e9 { crate::report::integer(n as usize) } else { crate::report::short(n) }
 }
 
-pub fn verdict(verdict: Verdict) -> &'static str {
+fn verdict(verdict: Verdict) -> &'static str {
     match verdict {
-        Verdict::Vacuous => "nothing",
-        Verdict::AboveMean => "less than the mean",
-        Verdict::Informative => "something",
+        Verdict::Vacuous => "vacuous",
+        Verdict::AboveMean => "above the loss of the mean",
+        Verdict::Informative => "informative",
     }
 }
 

@@ -42,6 +42,7 @@ fn a_table_is_certified() {
         "1/n kept",
         "refitted",
         "as published",
+        "above the loss of the mean",
         "Rademacher, trace",
         "doubling balls",
         "rows needed",

@@ -88,7 +88,8 @@ impl Assumptions {
     ///
     /// > m ≥ 2: ((2^(m−2)/n)·(Cκ/(mλ) + S))^(1/(m−1)); 1 < m ≤ 2: Λ^(2−m)/((m−1)n)·(Cκ/(mλ) + S)
     ///
-    /// with S = 0 where 1/n is kept and S = Λ^(m−1) where the mean is taken over the n − 1 rows that are left.
+    /// with S = 0 where 1/n is kept and S = min(Λ^(m−1), 2κC_y/(mλ)) where the mean is taken over the n − 1 rows that are
+    /// left. For m ≥ 2 neither exceeds the published bound, which therefore covers both deletions.
     pub fn norm_change_bound(&self, divisor: Divisor) -> Option<f64> {
         let m = self.exponent;
         if !self.is_squared() || m <= 1.0 {
@@ -98,7 +99,11 @@ impl Assumptions {
         let pull = libm::log(self.lipschitz() * self.kernel_bound) - libm::log(m) - libm::log(self.lambda);
         let both = match divisor {
             Divisor::All => pull,
-            Divisor::Remaining => log_sum(pull, (m - 1.0) * log_norm),
+            Divisor::Remaining => {
+                let sloped =
+                    libm::log(2.0 * self.kernel_bound * self.target_bound) - libm::log(m) - libm::log(self.lambda);
+                log_sum(pull, sloped.min((m - 1.0) * log_norm))
+            }
         };
         let each = both - libm::log(self.rows as f64);
         Some(if m >= 2.0 {
@@ -148,17 +153,17 @@ mod tests {
     #[test]
     fn bounds_by_hand() {
         let ridge = assume(2.0);
-        // M = 2 + ½·4 = 4, C = 8, Cκ = 4: β = 16/(¼·100), half of it ours, and S = Λ = 4 beside Cκ/(2λ) = 8.
+        // M = 2 + ½·4 = 4, C = 8, Cκ = 4: β = 16/(¼·100), half of it ours, and S = Λ = 2κC_y/(2λ) = 4 beside Cκ/(2λ) = 8.
         close(ridge.norm_bound(), 4.0);
         close(ridge.residual_bound(), 4.0);
         close(ridge.published_bound().unwrap(), 0.64);
         close(ridge.bound(Divisor::All).unwrap(), 0.32);
         close(ridge.bound(Divisor::Remaining).unwrap(), 4.0 * 12.0 / 100.0);
         let four = assume(4.0);
-        // M = 3, C = 6, Cκ = 3: 3·(4·3/25)^(1/3), ours with 4 in the denominator; S = 8 beside 3/(4·¼) = 3.
+        // M = 3, C = 6, Cκ = 3: 3·(4·3/25)^(1/3), ours with 4 in the denominator; S = 2κC_y/(4λ) = 2 beside 3/(4·¼) = 3.
         close(four.published_bound().unwrap(), 3.0 * libm::cbrt(0.48));
         close(four.bound(Divisor::All).unwrap(), 3.0 * libm::cbrt(0.12));
-        close(four.bound(Divisor::Remaining).unwrap(), 3.0 * libm::cbrt(0.04 * 11.0));
+        close(four.bound(Divisor::Remaining).unwrap(), 3.0 * libm::cbrt(0.04 * 5.0));
         let low = assume(1.5);
         let norm = libm::pow(16.0, 2.0 / 3.0);
         let change = 2.0 * (2.0 + 0.5 * norm) * 0.5;
