@@ -80,5 +80,5 @@ fn run(arguments: &Arguments) -> ExitCode {
         Command::Completions { shell } => manual::completions(*shell),
         Command::Man { folder } => manual::pages(folder),
     };
-    Outcome::of(result).exit_code(matches!(arguments.command, Command::Fit(_) | Command::Path(_)))
+    Outcome::of(result).exit_code(matches!(arguments.command, Command::Fit(_) | Command::Path(_) | Command::Certify(_)))
 }

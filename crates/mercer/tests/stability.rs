@@ -142,7 +142,7 @@ const KERNELS: [&str; 6] = [
 
 /// Random rows, some of them hostile.
 fn random_sample(case: usize, dice: &mut Dice) -> Sample {
-    let n = if case % 7 == 0 { 2 + dice.below(4) } else { 5 + dice.below(36) };
+    let n = if case.is_multiple_of(7) { 2 + dice.below(4) } else { 5 + dice.below(36) };
     let features = 1 + dice.below(3);
     let mut x = Matrix::from_fn(n, features, |_, _| dice.between(-1.5, 1.5));
     let size = 10_f64.powf(dice.between(-2.0, 2.0));

@@ -93,8 +93,8 @@ fn scaling(found: &Found, stability: &Stability) -> Option<String> {
     text += &match scaling.ridge_change {
         Some(power) if power.rate > 2.0 * power.standard_error => format!(
             "  The effective ridge moves by C(n), which falls like {}: on these rows the first assumption of the transfer\n  \
-             looks satisfied. The second, one slope of the path for all λ, cannot hold near λ = 0; the slope shown belongs\n  \
-             to the ridges that occur.\n",
+             looks satisfied. The second, one slope of the path for all λ and tables, cannot hold near λ = 0; the slope\n  \
+             shown belongs to the ridges that occur.\n",
             rate(power)
         ),
         Some(power) => format!(

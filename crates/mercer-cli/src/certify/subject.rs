@@ -81,7 +81,9 @@ impl Subject {
                     fit = fit.lambda(lambda);
                 }
                 let fitted = fit.fit_frame(&frame, &roles)?;
-                let sample = Sample::new(&**fitted.model.kernel(), &fitted.design.points, fitted.design.y.col(0))?;
+                let sample = Sample::new(&**fitted.model.kernel(), &fitted.design.points, fitted.design.y.col(0));
+                // As text: what helps a fit that lacks memory does not help here.
+                let sample = sample.map_err(|error| anyhow::anyhow!("{error}"))?;
                 Subject::of_squares(sample, fitted.summary(), fitted.model.kernel(), options)
             }
         }

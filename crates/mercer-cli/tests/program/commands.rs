@@ -76,6 +76,7 @@ fn completions_and_manual() {
         "predict",
         "path",
         "compare",
+        "certify",
         "inspect",
         "generate",
         "demo",
