@@ -1,9 +1,10 @@
 //! Every option, with the sentence that explains it.
 
+mod certify;
 mod compare;
+mod effects;
 mod equivalence;
 mod experiment;
-mod effects;
 mod fit;
 mod linear;
 mod loss;
@@ -17,10 +18,11 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+pub use certify::CertifyOptions;
 pub use compare::CompareOptions;
+pub use effects::EffectsOptions;
 pub use equivalence::{DistanceOptions, EquivalenceOptions};
 pub use experiment::{Chosen, ExperimentOptions};
-pub use effects::EffectsOptions;
 pub use fit::FitOptions;
 pub use loss::{ClassWeightArgument, LossArgument, ManyClassesArgument};
 pub use path::PathOptions;
@@ -44,6 +46,7 @@ use values::{noise, row_count, thread_count};
 ///   mercer path table.csv --target y                        everything along λ
 ///   mercer compare table.csv --target y                     methods side by side on the same folds
 ///   mercer experiment                                       the papers' experiments, done again
+///   mercer certify table.csv --target y                     how much one row matters; what is proved of the risk
 #[derive(Debug, Parser)]
 #[command(name = "mercer", version, verbatim_doc_comment, propagate_version = true, subcommand_required = true, after_help = EXIT_CODES)]
 pub struct Arguments {
@@ -86,6 +89,7 @@ pub enum Command {
     Equivalence(Box<EquivalenceOptions>),
     Distance(DistanceOptions),
     Experiment(ExperimentOptions),
+    Certify(Box<CertifyOptions>),
     Inspect(InspectOptions),
     Generate(GenerateOptions),
     /// Generate data, fit, predict and draw: everything in a few seconds

@@ -1,6 +1,6 @@
 //! Files that a run writes: their place is checked before any work, and each is replaced in one step or not at all.
 
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::Path;
 
 use mercer::format;
@@ -17,15 +17,24 @@ pub fn check_folder(path: &str) -> anyhow::Result<()> {
 /// The place for a model must exist, and hold nothing but a model.
 pub fn check_model_place(path: &str) -> anyhow::Result<()> {
     check_folder(path)?;
-    let mut start = [0; 8];
-    let is_other = path != "-"
-        && std::fs::File::open(path)
-            .and_then(|mut file| std::io::Read::read(&mut file, &mut start))
-            .is_ok_and(|read| read > 0 && !format::is_model(&start[..read]));
+    let is_other = path != "-" && start(path).is_ok_and(|start| !start.is_empty() && !format::is_model(&start));
     if is_other {
         anyhow::bail!("{path} exists and is not a model file; it is left as it is (remove it, or choose another name)");
     }
     Ok(())
+}
+
+/// Whether a file is a model, told by its first bytes.
+pub fn is_model(path: &str) -> bool {
+    path != "-" && start(path).is_ok_and(|start| format::is_model(&start))
+}
+
+/// The first bytes of a file.
+fn start(path: &str) -> std::io::Result<Vec<u8>> {
+    let mut start = vec![0; 8];
+    let read = std::fs::File::open(path)?.read(&mut start)?;
+    start.truncate(read);
+    Ok(start)
 }
 
 /// Bytes to a file, or to standard output for `-`.

@@ -9,15 +9,16 @@ macro_rules! say {
 }
 
 mod args;
+mod certify;
 mod chart;
 mod coefficients;
 mod compare;
 mod conversions;
 mod demo;
 mod distance;
+mod effects;
 mod equivalence;
 mod experiment;
-mod effects;
 mod files;
 mod fit;
 mod generate;
@@ -78,6 +79,7 @@ fn run(arguments: &Arguments) -> ExitCode {
         Command::Equivalence(options) => equivalence::run(options, common),
         Command::Distance(options) => distance::run(options, common),
         Command::Experiment(options) => experiment::run(options, common),
+        Command::Certify(options) => certify::run(options, common),
         Command::Inspect(options) => inspect::run(options),
         Command::Generate(options) => generate::run(options, common),
         Command::Demo => demo::run(common),
@@ -88,6 +90,7 @@ fn run(arguments: &Arguments) -> ExitCode {
         Command::Completions { shell } => manual::completions(*shell),
         Command::Man { folder } => manual::pages(folder),
     };
-    Outcome::of(result)
-        .exit_code(matches!(arguments.command, Command::Fit(_) | Command::Path(_) | Command::Equivalence(_)))
+    let certifies =
+        matches!(arguments.command, Command::Fit(_) | Command::Path(_) | Command::Equivalence(_) | Command::Certify(_));
+    Outcome::of(result).exit_code(certifies)
 }

@@ -46,6 +46,11 @@ pub trait Kernel: Debug + Send + Sync {
     /// k(pⱼ, pⱼ) for the points j = start, …, start + out.len() − 1.
     fn diagonal(&self, points: &Points, start: usize, out: &mut [f64]);
 
+    /// A bound of k(x, x) over every x there can be (its supremum, for a kernel that is no combination), where one is known.
+    fn largest_diagonal(&self) -> Option<f64> {
+        None
+    }
+
     /// Checks the parameters against the data (one lengthscale per feature, …) and replaces those that are
     /// rules (`lengthscale=median`) by numbers.
     fn fitted_to(&self, points: &Points, weights: Option<&[f64]>) -> Result<SharedKernel>;

@@ -54,6 +54,8 @@
 //! | [`metric`] | lengthscales per feature and linear maps of the features, learned |
 //! | [`auto`] | families, metric, exponent and λ by themselves |
 //! | [`assess`] | an error estimate that selection did not touch |
+//! | [`stability`] | how much one row matters: bounds, and what exact deletions show |
+//! | [`bounds`] | what can be said of the risk with a confidence |
 //! | [`journal`] | resuming a long selection |
 //! | [`equivalence`] | which parameter of one algorithm gives the function of another, and how that moves with the rows |
 //! | [`low_rank`] | K ≈ FFᵀ with a residual that is known |
@@ -70,11 +72,12 @@
 
 pub mod assess;
 pub mod auto;
+pub mod bounds;
 pub mod certificate;
 pub mod criterion;
 pub mod data;
-pub mod equivalence;
 pub mod effects;
+pub mod equivalence;
 pub mod error;
 mod fit;
 pub mod format;
@@ -99,6 +102,7 @@ pub mod solver;
 pub mod space;
 pub mod spectrum;
 pub mod split;
+pub mod stability;
 pub mod synthetic;
 pub mod table;
 mod training;

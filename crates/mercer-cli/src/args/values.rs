@@ -107,7 +107,7 @@ pub fn duration(text: &str) -> Result<Duration, String> {
     }
 }
 
-fn number(text: &str, must: &str, holds: impl Fn(f64) -> bool) -> Result<f64, String> {
+pub fn number(text: &str, must: &str, holds: impl Fn(f64) -> bool) -> Result<f64, String> {
     text.parse().ok().filter(|x| holds(*x)).ok_or_else(|| format!("it must be {must}"))
 }
 

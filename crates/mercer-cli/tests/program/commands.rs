@@ -81,6 +81,7 @@ fn completions_and_manual() {
         "equivalence",
         "distance",
         "experiment",
+        "certify",
         "inspect",
         "generate",
         "demo",

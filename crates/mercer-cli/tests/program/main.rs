@@ -1,14 +1,15 @@
 //! The program when everything is in order: reports, files, pipes, formats, threads, and the promises of its help.
 
 mod automatic;
+mod certify;
 mod classes;
 mod columns;
 mod commands;
 mod comparing;
 mod conversions;
+mod effects;
 mod equivalence;
 mod experiments;
-mod effects;
 mod formats;
 mod intervals;
 mod journals;

@@ -43,6 +43,10 @@ impl Kernel for Scaled {
         out.as_mut_slice().iter_mut().for_each(|value| *value *= self.factor);
     }
 
+    fn largest_diagonal(&self) -> Option<f64> {
+        self.inner.largest_diagonal().map(|largest| largest * self.factor)
+    }
+
     fn fitted_to(&self, points: &Points, weights: Option<&[f64]>) -> Result<SharedKernel> {
         let fitted = Scaled { factor: self.factor, inner: self.inner.fitted_to(points, weights)? };
         fitted.check(points.features(), points.code_columns())?;
@@ -150,6 +154,12 @@ impl Kernel for Combined {
                 terms.for_each(|((sum, gradient), others)| *sum += gradient * others);
             }
         }
+    }
+
+    /// An upper bound of the supremum: the parts may reach theirs at different points.
+    fn largest_diagonal(&self) -> Option<f64> {
+        let parts: Option<Vec<f64>> = self.parts.iter().map(|part| part.largest_diagonal()).collect();
+        parts.map(|parts| if self.how == How::Sum { parts.iter().sum() } else { parts.iter().product() })
     }
 
     fn fitted_to(&self, points: &Points, weights: Option<&[f64]>) -> Result<SharedKernel> {

@@ -335,6 +335,10 @@ impl<P: Profile> Kernel for Radial<P> {
         out.fill(1.0);
     }
 
+    fn largest_diagonal(&self) -> Option<f64> {
+        Some(1.0)
+    }
+
     fn distance(&self) -> Option<Distance> {
         let kind = if P::ABSOLUTE { Distance::Absolute } else { Distance::SquaredEuclidean };
         matches!(self.lengthscale, Lengthscale::One(_)).then_some(kind)

@@ -59,6 +59,10 @@ impl Kernel for Equality {
         out.fill(1.0);
     }
 
+    fn largest_diagonal(&self) -> Option<f64> {
+        Some(1.0)
+    }
+
     fn fitted_to(&self, points: &Points, _: Option<&[f64]>) -> Result<SharedKernel> {
         self.check(points.features(), points.code_columns())?;
         Ok(Arc::new(*self))
@@ -201,6 +205,10 @@ impl Kernel for Normalized {
                 *value = if product > 0.0 { *value / product.sqrt() - g * pull } else { 0.0 };
             }
         }
+    }
+
+    fn largest_diagonal(&self) -> Option<f64> {
+        Some(1.0)
     }
 
     fn fitted_to(&self, points: &Points, weights: Option<&[f64]>) -> Result<SharedKernel> {
