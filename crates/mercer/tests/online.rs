@@ -336,9 +336,9 @@ fn the_zero_function_comes_and_goes() {
                 let batch = fit.fit(&matrix(&x[..=i]), &y[..=i]).unwrap();
                 let is_zero = online.state().unwrap().effective_ridge.is_none();
                 if is_zero {
-                    zeros += 1
+                    zeros += 1;
                 } else {
-                    others += 1
+                    others += 1;
                 }
                 assert_eq!(is_zero, batch.summary().is_zero, "m = {exponent} n = {}", i + 1);
                 let expected = batch.model.predict(&fresh().0).unwrap();
@@ -515,9 +515,9 @@ fn what_cannot_be_learned_is_refused_with_its_place() {
     ] {
         let (mut worse_x, mut worse_y) = (x[20..25].to_vec(), y[20..25].to_vec());
         if column == 3 {
-            worse_y[2] = value
+            worse_y[2] = value;
         } else {
-            worse_x[2][column] = value
+            worse_x[2][column] = value;
         }
         let error = online.observe(&table(&worse_x, &worse_y)).unwrap_err().to_string();
         assert!(error.contains(part), "{error}");

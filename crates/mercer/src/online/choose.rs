@@ -28,3 +28,30 @@ pub(super) fn by_cross_validation(path: &Path, exponent: f64, rows: usize, large
     let best = scores.into_iter().map(|(_, t)| t).find(|t| is_minimiser(*t)).map(lambda);
     best.filter(|lambda| (1e-290..=1e290).contains(lambda))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Against the formula on a fine grid, sums written out.
+    #[test]
+    fn the_least_gcv_is_found_for_every_exponent() {
+        let n = 40.0;
+        let d: Vec<f64> = (0..30).map(|i| 20.0 * 0.6_f64.powi(i)).collect();
+        let z: Vec<f64> = (0..30).map(|i| 3.0 * 0.7_f64.powi(i) + 0.1 * (3.0 * i as f64).sin()).collect();
+        let path = Path::from_parts(&d, &z, n);
+        let gcv = |ridge: f64| {
+            let gamma = n * ridge;
+            let error: f64 = d.iter().zip(&z).map(|(d, z)| (gamma * z / (d + gamma)).powi(2)).sum::<f64>() / n;
+            let share: f64 = d.iter().map(|d| d / (d + gamma)).sum::<f64>() / n;
+            error / ((1.0 - share) * (1.0 - share))
+        };
+        let least = (0..2000).map(|i| gcv(10.0_f64.powf(-12.0 + i as f64 / 140.0))).fold(f64::INFINITY, f64::min);
+        for exponent in [0.7, 1.0, 1.5, 2.0, 3.0] {
+            let lambda = by_cross_validation(&path, exponent, 40, path.largest()).unwrap();
+            let ridge = libm::exp(power::minimum(&path, exponent, lambda).log_ridge.unwrap());
+            assert!(gcv(ridge) < 1.02 * least, "m = {exponent}: {} {least}", gcv(ridge));
+        }
+        assert_eq!(by_cross_validation(&Path::from_parts(&[], &[], n), 2.0, 40, 0.0), None);
+    }
+}

@@ -79,7 +79,7 @@ pub(super) struct Learner {
 
 #[derive(Debug, Clone)]
 enum Rows {
-    Exact(ExactRows),
+    Exact(Box<ExactRows>),
     Landmarks(Box<Landmarks>),
 }
 
@@ -133,7 +133,7 @@ impl Learner {
             choose_at: summary.lambda_was_chosen.then(|| 2 * design.points.rows()),
             chosen_by: summary.chosen_by,
             follower: Follower::new(summary.exponent, summary.lambda, solution.minimum),
-            rows: Rows::Exact(rows),
+            rows: Rows::Exact(Box::new(rows)),
             limits,
             target_range: summary.target_range,
             is_settled: false,
