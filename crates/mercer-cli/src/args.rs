@@ -8,6 +8,7 @@ mod experiment;
 mod fit;
 mod linear;
 mod loss;
+mod moments;
 mod path;
 mod stream;
 mod table;
@@ -25,6 +26,7 @@ pub use equivalence::{DistanceOptions, EquivalenceOptions};
 pub use experiment::{Chosen, ExperimentOptions};
 pub use fit::FitOptions;
 pub use loss::{ClassWeightArgument, LossArgument, ManyClassesArgument};
+pub use moments::{MergeOptions, MomentsOptions, UpdateOptions};
 pub use path::PathOptions;
 pub use stream::StreamOptions;
 pub use table::{RowOptions, TableOptions};
@@ -86,6 +88,9 @@ pub enum Command {
     Path(Box<PathOptions>),
     Compare(Box<CompareOptions>),
     Stream(Box<StreamOptions>),
+    Moments(Box<MomentsOptions>),
+    Merge(MergeOptions),
+    Update(UpdateOptions),
     Equivalence(Box<EquivalenceOptions>),
     Distance(DistanceOptions),
     Experiment(ExperimentOptions),

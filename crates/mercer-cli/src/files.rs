@@ -30,7 +30,7 @@ pub fn is_model(path: &str) -> bool {
 }
 
 /// The first bytes of a file.
-fn start(path: &str) -> std::io::Result<Vec<u8>> {
+pub fn start(path: &str) -> std::io::Result<Vec<u8>> {
     let mut start = vec![0; 8];
     let read = std::fs::File::open(path)?.read(&mut start)?;
     start.truncate(read);

@@ -17,7 +17,7 @@ use crate::args::{Common, FitOptions};
 use crate::journal::{self, FileJournal};
 use crate::outcome::Done;
 use crate::progress::Progress;
-use crate::{files, json, learn, linear, report, surface};
+use crate::{files, json, learn, linear, moments, report, surface};
 pub use settings::{Settings, by_itself, kernels, named};
 
 /// What a run found.
@@ -41,6 +41,12 @@ pub struct Search {
 
 pub fn run(options: &FitOptions, common: &Common) -> anyhow::Result<Done> {
     let started = Instant::now();
+    if let Some(path) =
+        options.from_moments.as_ref().or_else(|| Some(&options.table).filter(|path| moments::is_here(path)))
+    {
+        check_places(options)?;
+        return moments::fit(options, common, path);
+    }
     let mut options = learn::aliases::spelled_out(options)?;
     // Whether --loss squared is for numbers or classes only the table can tell.
     let linear = options.penalties.of_linear_fit().cloned();

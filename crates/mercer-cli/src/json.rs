@@ -53,7 +53,7 @@ fn tried(tried: &Tried) -> Value {
 }
 
 /// `values[e][l]` belongs to `exponents[e]` and `lambdas[e][l]`.
-fn surface(surface: &Surface) -> Value {
+pub fn surface(surface: &Surface) -> Value {
     let all = |read: &dyn Fn(&mercer::select::Score) -> Option<f64>| -> Vec<Vec<Option<f64>>> {
         surface.scores.iter().map(|row| row.iter().map(read).collect()).collect()
     };

@@ -29,6 +29,7 @@ mod json;
 mod learn;
 mod linear;
 mod manual;
+mod moments;
 mod outcome;
 mod path;
 mod predict;
@@ -76,6 +77,9 @@ fn run(arguments: &Arguments) -> ExitCode {
         Command::Path(options) => path::run(options, common),
         Command::Compare(options) => compare::run(options, common),
         Command::Stream(options) => stream::run(options, common),
+        Command::Moments(options) => moments::run(options, common),
+        Command::Merge(options) => moments::merge(options, common),
+        Command::Update(options) => moments::update(options, common),
         Command::Equivalence(options) => equivalence::run(options, common),
         Command::Distance(options) => distance::run(options, common),
         Command::Experiment(options) => experiment::run(options, common),
@@ -90,7 +94,15 @@ fn run(arguments: &Arguments) -> ExitCode {
         Command::Completions { shell } => manual::completions(*shell),
         Command::Man { folder } => manual::pages(folder),
     };
-    let certifies =
-        matches!(arguments.command, Command::Fit(_) | Command::Path(_) | Command::Equivalence(_) | Command::Certify(_));
+    let certifies = matches!(
+        arguments.command,
+        Command::Fit(_)
+            | Command::Path(_)
+            | Command::Moments(_)
+            | Command::Merge(_)
+            | Command::Update(_)
+            | Command::Equivalence(_)
+            | Command::Certify(_)
+    );
     Outcome::of(result).exit_code(certifies)
 }

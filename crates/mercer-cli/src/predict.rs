@@ -7,6 +7,7 @@ use std::io::Write;
 
 use anyhow::Context;
 use mercer::data::{Classes, Column, Frame};
+use mercer::moments::Moments;
 use mercer::{Error, Meaning, Model, Probability, format};
 use serde_json::{Map, Value, json};
 
@@ -51,6 +52,9 @@ pub fn run(options: &PredictOptions, common: &Common) -> anyhow::Result<Done> {
 /// The model in a file; errors name the file.
 pub fn load(path: &str) -> anyhow::Result<Model> {
     let bytes = mercer_io::model::load(path)?;
+    if Moments::are_in(&bytes) {
+        return Moments::from_bytes(&bytes).map(|(_, model)| model).with_context(|| format!("cannot use {path}"));
+    }
     format::from_bytes(&bytes).with_context(|| format!("cannot use {path}"))
 }
 

@@ -23,6 +23,21 @@ pub(crate) fn read(bytes: Vec<u8>, format: Format, name: &str, options: &ReadOpt
     })
 }
 
+/// A Parquet file, read a few rows at a time.
+pub(crate) struct Batches(parquet::Batches);
+
+impl Batches {
+    pub(crate) fn open(file: std::fs::File, name: &str, options: &ReadOptions) -> Result<Self> {
+        let limit = options.memory_limit.unwrap_or(DENSE_LIMIT);
+        guard(name, || parquet::Batches::open(file, name, limit)).map(Batches)
+    }
+
+    /// About so many rows; none at the end.
+    pub(crate) fn next(&mut self, most: usize, name: &str) -> Result<Frame> {
+        guard(name, || self.0.next(most, name))
+    }
+}
+
 /// The bytes of a table with extra columns; `format` is one of the two.
 pub(crate) fn write(
     frame: &Frame,

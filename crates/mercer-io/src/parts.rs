@@ -11,7 +11,7 @@ use crate::sniff::SEPARATORS;
 use crate::{Format, ReadOptions, input, read_bytes};
 
 /// A table of which the rows are read a few at a time. CSV that is not packed is read from the file (or standard input)
-/// as far as it is asked for; all other formats are read whole at once.
+/// as far as it is asked for, and so is a Parquet file; all other formats are read whole at once.
 pub struct Parts {
     name: String,
     options: ReadOptions,
@@ -26,6 +26,9 @@ enum Rest {
     Lines { from: Box<dyn BufRead>, header: Vec<u8> },
     /// The whole table.
     Table(Frame),
+    /// A Parquet file.
+    #[cfg(feature = "arrow")]
+    Batches(crate::columnar::Batches),
 }
 
 /// Opens the table in the file at `path`, or on standard input for `-`. Separator, header and columns are told from the
@@ -41,6 +44,13 @@ pub fn open(path: &str, options: &ReadOptions) -> Result<Parts> {
         (path, Box::new(BufReader::with_capacity(1 << 16, file)))
     };
     let start = from.fill_buf().map_err(|cause| Error::read(name, cause))?;
+    #[cfg(feature = "arrow")]
+    if path != "-" && options.format.unwrap_or_else(|| Format::detect(name, start)) == Format::Parquet {
+        let file = File::open(path).map_err(|cause| Error::read(path, cause))?;
+        let rest = Rest::Batches(crate::columnar::Batches::open(file, name, options)?);
+        let (before, width) = (Before::default(), None);
+        return Ok(Parts { name: name.to_owned(), options: options.clone(), rest, before, width });
+    }
     let is_text =
         !input::is_gzip(start) && options.format.unwrap_or_else(|| Format::detect(name, start)) == Format::Csv;
     let rest = match is_text {
@@ -54,7 +64,7 @@ pub fn open(path: &str, options: &ReadOptions) -> Result<Parts> {
 }
 
 impl Parts {
-    /// The next rows, at most `most` of them; `None` when there are no more. Waits for input until `most` rows are there
+    /// The next rows, at most `most` of them (of Parquet files up to a batch more); `None` when there are no more. Waits for input until `most` rows are there
     /// or the input has ended.
     pub fn next(&mut self, most: usize) -> Result<Option<Frame>> {
         let frame = match &mut self.rest {
@@ -63,6 +73,8 @@ impl Parts {
                 table.select_rows(&(self.before.rows..end).collect::<Vec<usize>>())
             }
             Rest::Lines { .. } => self.next_lines(most)?,
+            #[cfg(feature = "arrow")]
+            Rest::Batches(batches) => batches.next(most, &self.name)?,
         };
         self.before.rows += frame.rows();
         Ok((frame.rows() > 0).then_some(frame))
@@ -186,6 +198,27 @@ mod tests {
                 assert_eq!(in_parts(path, sizes).unwrap(), whole, "{text:?} {sizes:?}");
             }
         }
+    }
+
+    #[test]
+    #[cfg(feature = "arrow")]
+    fn parquet_comes_in_batches() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("t.parquet");
+        let path = path.to_str().unwrap();
+        let mut frame = Frame::new(10_000);
+        frame.push("a", mercer::data::Column::Number((0..10_000).map(f64::from).collect())).unwrap();
+        let texts = (0..10_000).map(|i| Some(format!("t{}", i % 7))).collect();
+        frame.push("b", mercer::data::Column::Text(texts)).unwrap();
+        crate::write_frame(path, &frame).unwrap();
+        for sizes in [&[1][..], &[5000], &[100_000]] {
+            assert_eq!(in_parts(path, sizes).unwrap(), frame, "{sizes:?}");
+        }
+        let mut parts = open(path, &ReadOptions::default()).unwrap();
+        assert!(parts.next(1).unwrap().unwrap().rows() < 10_000);
+        let bytes = std::fs::read(path).unwrap();
+        std::fs::write(path, &bytes[..bytes.len() / 2]).unwrap();
+        assert!(in_parts(path, &[100]).is_err());
     }
 
     #[test]

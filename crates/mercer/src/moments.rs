@@ -11,6 +11,7 @@ mod bytes;
 mod features;
 mod solve;
 mod sums;
+mod tables;
 #[cfg(test)]
 mod tests;
 
@@ -21,6 +22,7 @@ use crate::linalg::Matrix;
 pub use features::LandmarkMap;
 pub use solve::{MomentFit, Solved};
 use sums::Sums;
+pub use tables::Pilot;
 
 /// Sums over rows, fold by fold.
 #[derive(Debug, Clone)]

@@ -46,8 +46,16 @@ use super::values::{
 #[derive(Debug, Clone, Args)]
 #[command(verbatim_doc_comment)]
 pub struct FitOptions {
-    /// The table: CSV (any separator, also gzipped), Parquet, Arrow IPC or LIBSVM text; - is standard input
+    /// The table: CSV (any separator, also gzipped), Parquet, Arrow IPC or LIBSVM text; - is standard input. Or a file of
+    /// `mercer moments`
+    #[arg(
+        required_unless_present = "from_moments",
+        default_value_if("from_moments", clap::builder::ArgPredicate::IsPresent, "-")
+    )]
     pub table: String,
+    /// Fit to what `mercer moments` gathered, in the place of a table
+    #[arg(long, value_name = "MOMENTS", conflicts_with = "table")]
+    pub from_moments: Option<String>,
     #[command(flatten)]
     pub columns: ColumnOptions,
 

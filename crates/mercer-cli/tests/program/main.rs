@@ -17,6 +17,7 @@ mod lab;
 mod linear;
 mod losses;
 mod many_rows;
+mod moments;
 mod paths;
 mod reports;
 mod select;

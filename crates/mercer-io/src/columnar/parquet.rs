@@ -1,12 +1,15 @@
 //! Parquet's packing.
 
+use std::fs::File;
+
 use ::parquet::arrow::ArrowWriter;
-use ::parquet::arrow::arrow_reader::{ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
+use ::parquet::arrow::arrow_reader::{ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 use ::parquet::basic::Compression;
 use ::parquet::errors::ParquetError;
 use ::parquet::file::metadata::ParquetMetaData;
 use ::parquet::file::properties::WriterProperties;
 use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
 use bytes::Bytes;
 use mercer::data::Frame;
 
@@ -38,6 +41,46 @@ pub(super) fn read(bytes: Vec<u8>, name: &str, limit: u64) -> Result<Frame> {
         return Err(damaged(name, format!("it promises {rows} rows and has {}", table.rows())));
     }
     table.finish()
+}
+
+/// A file whose rows are read a few at a time.
+pub(crate) struct Batches {
+    reader: ParquetRecordBatchReader,
+    schema: SchemaRef,
+    limit: u64,
+    promised: u64,
+    read: u64,
+}
+
+impl Batches {
+    pub(super) fn open(file: File, name: &str, limit: u64) -> Result<Self> {
+        let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
+        let builder = ParquetRecordBatchReaderBuilder::try_new_with_options(file, options)
+            .map_err(|error| damaged(name, error))?;
+        refuse_codecs(builder.metadata(), name)?;
+        let promised = u64::try_from(builder.metadata().file_metadata().num_rows())
+            .map_err(|_| damaged(name, "a negative number of rows"))?;
+        let schema = builder.schema().clone();
+        Table::new(&schema, name, limit)?;
+        let reader = builder.with_batch_size(BATCH).build().map_err(|error| damaged(name, error))?;
+        Ok(Batches { reader, schema, limit, promised, read: 0 })
+    }
+
+    /// About `most` rows: whole batches, until there are at least that many.
+    pub(super) fn next(&mut self, most: usize, name: &str) -> Result<Frame> {
+        let mut table = Table::new(&self.schema, name, self.limit)?;
+        while table.rows() < most {
+            match self.reader.next() {
+                Some(batch) => table.append(&batch.map_err(|error| damaged(name, error))?)?,
+                None => break,
+            }
+        }
+        self.read += table.rows() as u64;
+        if table.rows() < most && self.read != self.promised {
+            return Err(damaged(name, format!("it promises {} rows and has {}", self.promised, self.read)));
+        }
+        table.finish()
+    }
 }
 
 /// Says what to do about the codecs that are left out, which the decoder would call damage.

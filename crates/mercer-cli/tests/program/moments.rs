@@ -1,0 +1,108 @@
+//! Tables larger than memory: moments, merged, updated, and fitted.
+
+use crate::lab::{Lab, error, number, text};
+
+fn content(lab: &Lab, name: &str) -> String {
+    String::from_utf8(lab.bytes(name)).unwrap()
+}
+
+#[test]
+fn parts_merge_to_the_model_of_the_whole() {
+    let lab = Lab::new();
+    lab.ok(&["generate", "friedman1", "--rows", "6000", "--noise", "1", "--output", "t.csv"]);
+    let lines: Vec<String> = content(&lab, "t.csv").lines().map(str::to_owned).collect();
+    for part in 0..3 {
+        let rows = &lines[1 + 2000 * part..1 + 2000 * (part + 1)];
+        lab.file(&format!("p{part}.csv"), &format!("{}\n{}\n", lines[0], rows.join("\n")));
+    }
+    let whole =
+        lab.json(&["moments", "t.csv", "--target", "y", "--landmarks", "80", "--output", "all.moments", "--json"]);
+    assert_eq!(whole["n"], 6000);
+    assert_eq!(whole["certificate"]["low_rank"]["rank"], 80);
+    for part in 0..3 {
+        let (table, out) = (format!("p{part}.csv"), format!("p{part}.moments"));
+        lab.ok(&["moments", &table, "--like", "all.moments", "--output", &out]);
+    }
+    lab.ok(&["merge", "p0.moments", "p1.moments", "p2.moments", "--output", "merged.moments"]);
+    // The same two thirds, and the last third learned later.
+    lab.ok(&["merge", "p0.moments", "p1.moments", "--output", "grown.moments"]);
+    let text = text(&lab.ok(&["update", "grown.moments", "p2.csv"]));
+    assert!(text.contains("6,000, 2000 of them new"), "{text}");
+    let surface = ["--exponent", "1..2:0.5", "--lambda", "1e-7..1:15"];
+    for name in ["all", "merged", "grown"] {
+        let (from, to) = (format!("{name}.moments"), format!("{name}.mercer"));
+        let mut arguments = vec!["fit", &from, "--output", &to];
+        arguments.extend(surface);
+        lab.ok(&arguments);
+        lab.ok(&["predict", &to, "t.csv", "--output", &format!("{name}.csv"), "-q"]);
+    }
+    let all = lab.numbers("all.csv", "prediction");
+    for name in ["merged", "grown"] {
+        let other = lab.numbers(&format!("{name}.csv"), "prediction");
+        let worst = all.iter().zip(other).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        assert!(worst < 1e-10, "{name}: {worst}");
+    }
+    // A file of moments predicts like a model; --from-moments is the same as naming it.
+    lab.ok(&["predict", "all.moments", "t.csv", "--output", "direct.csv", "-q"]);
+    let report = lab.json(&["fit", "--from-moments", "all.moments", "--json"]);
+    let held_out = number(&report["held_out"], "value").sqrt();
+    assert!((1.0..1.6).contains(&held_out), "{held_out}");
+    // Close to the exact fit of all rows.
+    let exact = lab.json(&["fit", "t.csv", "--target", "y", "--kernel", "gaussian", "--rank", "80", "--json"]);
+    assert!((held_out / number(&exact, "loo_rmse") - 1.0).abs() < 0.05, "{held_out} {}", exact["loo_rmse"]);
+}
+
+#[test]
+fn parquet_weights_and_folders() {
+    let lab = Lab::new();
+    lab.ok(&["generate", "sinc", "--rows", "3000", "--noise", "0.1", "--output", "t.csv"]);
+    let weighted: Vec<String> = content(&lab, "t.csv")
+        .lines()
+        .enumerate()
+        .map(|(i, line)| if i == 0 { format!("{line},w") } else { format!("{line},{}", 1 + i % 2) })
+        .collect();
+    lab.file("w.csv", &(weighted.join("\n") + "\n"));
+    let twice: Vec<String> = content(&lab, "t.csv")
+        .lines()
+        .enumerate()
+        .flat_map(|(i, line)| vec![line.to_owned(); if i > 0 && i % 2 == 1 { 2 } else { 1 }])
+        .collect();
+    lab.file("twice.csv", &(twice.join("\n") + "\n"));
+    let gather = |table: &str, more: &[&str], out: &str| {
+        let mut arguments = vec!["moments", table, "--output", out, "--json"];
+        arguments.extend(more);
+        lab.json(&arguments)
+    };
+    gather("w.csv", &["--target", "y", "--drop", "w", "--weight", "w", "--landmarks", "20"], "w.moments");
+    // Weight 2 is the row twice, with the same landmarks.
+    gather("twice.csv", &["--like", "w.moments"], "twice.moments");
+    let at = |file: &str| {
+        let report = lab.json(&["fit", file, "--lambda", "1e-3", "--exponent", "1.5", "--json"]);
+        (number(&report, "train_rmse"), number(&report, "norm"))
+    };
+    let (a, b) = (at("w.moments"), at("twice.moments"));
+    assert!((a.0 / b.0 - 1.0).abs() < 1e-9 && (a.1 / b.1 - 1.0).abs() < 1e-9, "{a:?} {b:?}");
+    std::fs::create_dir(lab.path("folder")).unwrap();
+    std::fs::copy(lab.path("t.csv"), lab.path("folder/a.csv")).unwrap();
+    std::fs::copy(lab.path("t.csv"), lab.path("folder/b.csv")).unwrap();
+    let report = gather("folder", &["--target", "y", "--landmarks", "20"], "folder.moments");
+    assert_eq!(report["n"], 6000);
+}
+
+#[test]
+fn refusals() {
+    let lab = Lab::new();
+    lab.ok(&["generate", "sinc", "--rows", "300", "--output", "t.csv"]);
+    lab.ok(&["moments", "t.csv", "--target", "y", "--landmarks", "10", "--output", "a.moments"]);
+    lab.ok(&["moments", "t.csv", "--target", "y", "--landmarks", "12", "--output", "b.moments"]);
+    let message = |arguments: &[&str]| error(&lab.command(arguments).output().unwrap());
+    assert!(message(&["merge", "a.moments", "b.moments", "--output", "c.moments"]).contains("same landmarks"));
+    assert!(message(&["merge", "a.moments", "t.csv", "--output", "c.moments"]).contains("not a file of moments"));
+    assert!(message(&["moments", "t.csv", "--target", "y", "--output", "t.csv"]).contains("left as it is"));
+    assert!(message(&["fit", "a.moments", "--kernel", "linear"]).contains("--kernel"));
+    assert!(message(&["moments", "-", "--target", "y", "--output", "c.moments"]).contains("only once"));
+    lab.file("bad.csv", "x1,y\n1,2\n3,oops\n");
+    let text = message(&["update", "a.moments", "bad.csv"]);
+    assert!(text.contains("bad.csv") && text.contains("y"), "{text}");
+    assert!(!lab.path("c.moments").exists());
+}
