@@ -180,27 +180,24 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// How many rows are read next: up to the next report, and one by one as they arrive on standard input.
+    /// How many rows are read next: up to the next report or point of the curve, and one by one as they arrive on standard
+    /// input.
     fn next_part(&self) -> usize {
-        let most = if self.options.table == "-" { 1 } else { PART };
+        let most = if self.options.table == "-" { 1 } else { PART.min(self.read / 50) };
         most.min(self.next_report - self.read).max(1)
     }
 
     fn learn(&mut self, rows: &Frame) -> anyhow::Result<()> {
-        // Row by row where the curve is, and the whole part is read already.
-        for row in 0..rows.rows() {
-            let single = if rows.rows() == 1 { None } else { Some(rows.select_rows(&[row])) };
-            let predictions = self.online.observe(single.as_ref().unwrap_or(rows))?;
-            self.read += 1;
-            if self.options.predictions.is_some() {
-                self.rows.predictions.push(predictions.last().copied().flatten().unwrap_or(f64::NAN));
-                self.rows.targets.push(match rows.column(&self.target)? {
-                    Column::Number(cells) => cells[row],
-                    Column::Text(_) => f64::NAN,
-                });
+        let predictions = self.online.observe(rows)?;
+        self.read += rows.rows();
+        if self.options.predictions.is_some() {
+            self.rows.predictions.extend(predictions.into_iter().map(|value| value.unwrap_or(f64::NAN)));
+            match rows.column(&self.target)? {
+                Column::Number(cells) => self.rows.targets.extend_from_slice(cells),
+                Column::Text(cells) => self.rows.targets.extend(cells.iter().map(|_| f64::NAN)),
             }
-            self.trace();
         }
+        self.trace();
         if self.read >= self.next_report {
             self.report();
             self.next_report = self.report_after(self.read);
@@ -212,13 +209,11 @@ impl<'a> Run<'a> {
     fn trace(&mut self) {
         let losses = self.online.losses();
         let last = self.curve.last().map_or(0, |(rows, _)| *rows);
-        if losses.scored() > 0 && self.read as f64 >= 1.02 * last as f64 && self.read > last {
-            let all = [losses.rmse(), losses.recent_rmse(), losses.mean_rmse()];
-            self.curve.push((self.read, all.map(|value| value.unwrap_or(f64::NAN))));
-        }
-        if self.read.is_multiple_of(50) {
-            let error = losses.rmse().map_or_else(String::new, |rmse| format!(", RMSE so far {}", short(rmse)));
-            self.progress.show(format!("{} rows{error}", integer(self.read)));
+        let Some(rmse) = losses.rmse() else { return };
+        if self.read as f64 >= 1.02 * last as f64 {
+            let others = [losses.recent_rmse(), losses.mean_rmse()].map(|value| value.unwrap_or(f64::NAN));
+            self.curve.push((self.read, [rmse, others[0], others[1]]));
+            self.progress.show(format!("{} rows, RMSE so far {}", integer(self.read), short(rmse)));
         }
     }
 
