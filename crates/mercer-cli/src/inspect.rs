@@ -39,6 +39,7 @@ pub fn run(options: &InspectOptions) -> anyhow::Result<Done> {
         "carries",
         &match model.points() {
             0 => "the coefficients of a linear function".to_owned(),
+            n if model.holds_training() => format!("{} training points with their targets", integer(n)),
             n => format!("{} training points", integer(n)),
         },
     );

@@ -48,6 +48,11 @@ impl Model {
         }
     }
 
+    /// Whether [`training`](Self::training) has them.
+    pub fn holds_training(&self) -> bool {
+        matches!(self.expansion, Expansion::Kernel { .. }) && self.kept.is_some()
+    }
+
     /// The same from the training table, read as the model reads tables; `weight` is the column of row weights.
     pub fn training_from(&self, frame: &Frame, weight: Option<&str>) -> Result<Training> {
         let roles = Roles {

@@ -1,8 +1,12 @@
 //! Effects against differences of predictions, their standard errors against repeated draws and textbook formulas.
 
+use std::sync::Arc;
+
 use mercer::data::Column;
 use mercer::effects::Effect;
+use mercer::kernel::{Kernel, Point, Points, SharedKernel};
 use mercer::metric::Rule;
+use mercer::penalty::Penalty;
 use mercer::prelude::*;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
@@ -197,6 +201,45 @@ fn a_learned_metric_and_monomials_are_seen_through() {
     assert_derivatives(&model, &new, "logarithms in a learned metric");
     if model.encoder().projection.is_some() {
         assert!(model.effects(None, None, None).unwrap_err().to_string().contains("learned metric"));
+    }
+    let cubic =
+        LinearFit::new(Penalty::None).scale(Scale::Standard).degree(3).fit_frame(&training, &roles()).unwrap().model;
+    assert_derivatives(&cubic, &new, "monomials");
+    assert!(cubic.effects(Some(&new), None, None).unwrap().without_errors.unwrap().contains("its penalty is none"));
+}
+
+/// Values only: what someone writes who knows no derivative.
+#[derive(Debug)]
+struct Bump;
+
+impl Kernel for Bump {
+    fn spec(&self) -> String {
+        "gaussian(lengthscale=1.5)".into()
+    }
+    fn values(&self, x: Point<'_>, points: &Points, start: usize, out: &mut [f64]) {
+        Gaussian::lengthscale(1.5).values(x, points, start, out);
+    }
+    fn diagonal(&self, _: &Points, _: usize, out: &mut [f64]) {
+        out.fill(1.0);
+    }
+    fn fitted_to(&self, _: &Points, _: Option<&[f64]>) -> Result<SharedKernel> {
+        Ok(Arc::new(Bump))
+    }
+}
+
+#[test]
+fn a_kernel_without_a_formula_has_differences() {
+    let training = table(40, 14, false);
+    let of = |fit: Fit| {
+        effects(&fit.scale(Scale::Standard).lambda(1e-2).fit_frame(&training, &roles()).unwrap().model, None)
+    };
+    for (rough, exact) in of(Fit::new(Bump)).iter().zip(of(Fit::new(Gaussian::lengthscale(1.5)))) {
+        let size = exact.values.iter().fold(0.0, |max: f64, v| max.max(v.abs()));
+        for (a, b) in rough.values.iter().zip(&exact.values) {
+            assert!((a - b).abs() < 1e-8 * size, "{a} against {b}");
+        }
+        let (a, b) = (rough.standard_error.unwrap(), exact.standard_error.unwrap());
+        assert!((a - b).abs() < 1e-6 * b, "{a} against {b}");
     }
 }
 

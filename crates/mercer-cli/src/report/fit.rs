@@ -59,7 +59,7 @@ pub fn page(found: &Found, options: &FitOptions, common: &Common, saved: Option<
     }
     page.blank();
     // Linear functions hold no rows, from which both are read.
-    let more = if fitted.model.training().is_some() { " --interval 0.9 · mercer effects" } else { "" };
+    let more = if fitted.model.holds_training() { " --interval 0.9 · mercer effects" } else { "" };
     saved_line(&mut page, saved, &options.table, more);
     page.to_string()
 }
