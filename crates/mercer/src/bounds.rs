@@ -101,7 +101,12 @@ pub struct Bound {
 pub fn loss_bounds(loss: &dyn Loss, residual_bound: f64) -> Option<(f64, f64)> {
     let tube = loss.shape().tube()?;
     let reach = (residual_bound - tube.epsilon).max(0.0);
-    let slope = if tube.curvature > 0.0 { reach / tube.curvature } else { f64::INFINITY };
+    let slope = match (tube.curvature > 0.0, reach > 0.0) {
+        (true, _) => reach / tube.curvature,
+        (false, true) => f64::INFINITY,
+        // A tube wider than every residual costs nothing anywhere.
+        (false, false) => 0.0,
+    };
     let largest = [residual_bound, -residual_bound].map(|r| loss.value(r, 0.0));
     Some((slope.min(tube.upper.max(-tube.lower)), largest[0].max(largest[1])))
 }
