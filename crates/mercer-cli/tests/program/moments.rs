@@ -46,7 +46,7 @@ fn parts_merge_to_the_model_of_the_whole() {
     lab.ok(&["predict", "all.moments", "t.csv", "--output", "direct.csv", "-q"]);
     let report = lab.json(&["fit", "--from-moments", "all.moments", "--json"]);
     let held_out = number(&report["held_out"], "value").sqrt();
-    assert!((1.0..1.6).contains(&held_out), "{held_out}");
+    assert!((1.0..2.2).contains(&held_out), "{held_out}");
     // Close to the exact fit of all rows.
     let exact = lab.json(&["fit", "t.csv", "--target", "y", "--kernel", "gaussian", "--rank", "80", "--json"]);
     assert!((held_out / number(&exact, "loo_rmse") - 1.0).abs() < 0.05, "{held_out} {}", exact["loo_rmse"]);
@@ -92,7 +92,7 @@ fn parquet_weights_and_folders() {
 #[test]
 fn refusals() {
     let lab = Lab::new();
-    lab.ok(&["generate", "sinc", "--rows", "300", "--output", "t.csv"]);
+    lab.ok(&["generate", "sinc", "--rows", "300", "--noise", "0.1", "--output", "t.csv"]);
     lab.ok(&["moments", "t.csv", "--target", "y", "--landmarks", "10", "--output", "a.moments"]);
     lab.ok(&["moments", "t.csv", "--target", "y", "--landmarks", "12", "--output", "b.moments"]);
     let message = |arguments: &[&str]| error(&lab.command(arguments).output().unwrap());

@@ -10,7 +10,7 @@ use crate::model::{Expansion, HeldOut, Meaning, Model, Summary};
 use crate::range::check_rising;
 use crate::select::{Score, Scorer, Search, Surface, lambdas_along};
 use crate::solver::Solution;
-use crate::solver::power::{self, Minimum};
+use crate::solver::power;
 use crate::solver::refine::norm;
 use crate::spectrum::Path;
 
@@ -220,6 +220,8 @@ struct Normal {
     vectors: Matrix,
     /// z = D^(−½)VᵀX, directions × targets.
     z: Matrix,
+    /// All eigenvectors with their eigenvalues, those at rounding level too: what corrections are made with.
+    all: (Vec<f64>, Matrix),
     /// What was decomposed.
     sums: Centred,
     /// The way from the pilot's means to the centre.
@@ -264,7 +266,8 @@ impl Normal {
             .sum();
         let residual_share = ((totals.height - explained) / totals.height.max(f64::MIN_POSITIVE)).max(0.0);
         let (weight, check) = (totals.weight, eigen.check);
-        Ok(Normal { eigenvalues, vectors, z, sums, centre, weight, offset, check, residual_share })
+        let all = (eigen.values.iter().map(|d| d.max(0.0)).collect(), eigen.vectors);
+        Ok(Normal { eigenvalues, vectors, z, all, sums, centre, weight, offset, check, residual_share })
     }
 
     fn path(&self, t: usize) -> Path {
@@ -297,15 +300,30 @@ impl Normal {
         let path = self.path(t);
         let minimum = power::minimum(&path, exponent, lambda);
         let u = self.coordinates(t, minimum.log_ridge);
-        let v = multiply(&self.vectors, &Matrix::column_vector(u.clone())).into_vec();
-        let applied = multiply(&self.sums.gram, &Matrix::column_vector(v.clone())).into_vec();
+        let mut v = multiply(&self.vectors, &Matrix::column_vector(u.clone())).into_vec();
         let cross = self.sums.cross.col(t);
         let dot = |a: &[f64], b: &[f64]| linalg::double::dot(a, b).value();
-        let squared_error = self.sums.squares[t] - 2.0 * dot(&v, cross) + dot(&v, &applied);
         let ridge = minimum.log_ridge.map_or(0.0, libm::exp);
         let gamma = ridge * self.weight;
-        let left: Vec<f64> = (0..v.len()).map(|i| cross[i] - applied[i] - gamma * v[i]).collect();
         let is_zero = minimum.log_ridge.is_none();
+        let apply = |v: &[f64]| -> Vec<f64> { (0..v.len()).map(|i| dot(self.sums.gram.col(i), v)).collect() };
+        let rest = |v: &[f64], applied: &[f64]| -> Vec<f64> {
+            (0..v.len()).map(|i| cross[i] - applied[i] - gamma * v[i]).collect()
+        };
+        let mut applied = apply(&v);
+        let mut left = rest(&v, &applied);
+        if !is_zero && gamma > 0.0 {
+            let mut change = multiply_transposed(&self.all.1, &Matrix::column_vector(left.clone()));
+            change.as_mut_slice().iter_mut().zip(&self.all.0).for_each(|(c, d)| *c /= d + gamma);
+            let change = multiply(&self.all.1, &change).into_vec();
+            let next: Vec<f64> = v.iter().zip(&change).map(|(v, c)| v + c).collect();
+            let next_applied = apply(&next);
+            let next_left = rest(&next, &next_applied);
+            if norm(&next_left) < norm(&left) {
+                (v, applied, left) = (next, next_applied, next_left);
+            }
+        }
+        let squared_error = self.sums.squares[t] - 2.0 * dot(&v, cross) + dot(&v, &applied);
         let spread = self.variance(t).sqrt();
         let unfinished = if is_zero || gamma == 0.0 || spread == 0.0 { 0.0 } else { norm(&left) / gamma / spread };
         let shift: Vec<f64> =
@@ -315,13 +333,13 @@ impl Normal {
             coefficients: moments.map.coefficients(&v),
             offset,
             fitted: Vec::new(),
-            norm: norm(&u),
+            norm: norm(&v),
             train_mse: (squared_error / self.weight).max(0.0),
             dof: Some(if is_zero { f64::from(self.offset) } else { path.dof(ridge) }),
             solve_residual: if is_zero { 0.0 } else { norm(&left) / norm(cross).max(f64::MIN_POSITIVE) },
             relative_error: unfinished.max(f64::EPSILON),
             condition: if gamma > 0.0 { (self.largest() + gamma) / gamma } else { 1.0 },
-            minimum: Minimum { ..minimum },
+            minimum,
         }
     }
 }
