@@ -7,6 +7,7 @@ use std::io::Write;
 use mercer::Fitted;
 use mercer::criterion::Criterion;
 use mercer::data::{Column, Frame};
+use mercer::plan::Method;
 use mercer::select::PathPoint;
 use serde_json::{Value, json};
 
@@ -93,8 +94,12 @@ fn short_spec(criterion: &Criterion) -> String {
 
 fn page(found: &Found, options: &PathOptions) -> String {
     let fitted = &found.fitted;
+    let landmarks = match fitted.model.points() {
+        points if matches!(fitted.plan.method, Method::LowRank { .. }) => format!(" ({} landmarks)", integer(points)),
+        _ => String::new(),
+    };
     let mut text = format!(
-        "  {} rows, target {}, {}, exponent {}\n\n",
+        "  {} rows{landmarks}, target {}, {}, exponent {}\n\n",
         integer(fitted.design.rows()),
         fitted.summary().target,
         fitted.model.kernel().spec(),

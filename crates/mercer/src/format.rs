@@ -21,8 +21,9 @@ use crate::model::{Expansion, KeptTargets, Meaning, Model, Summary};
 
 const MAGIC: [u8; 8] = [0x93, b'M', b'E', b'R', b'C', b'E', b'R', b'\n'];
 const VERSION: u32 = 1;
-const FIXED: usize = 32;
-const CHECKSUM: usize = 32;
+/// Bytes before the parts of a file, and of its checksum behind them.
+pub(crate) const FIXED: usize = 32;
+pub(crate) const CHECKSUM: usize = 32;
 /// A header is a page of facts; more than this is a lie or a mistake.
 const LONGEST_HEADER: usize = 1 << 20;
 
@@ -342,21 +343,25 @@ impl<'a> Sections<'a> {
         if header > LONGEST_HEADER as u64 {
             return Err(FormatError::Header(format!("it has {header} bytes, more than {LONGEST_HEADER}")));
         }
-        let said = numbers
-            .checked_mul(8)
-            .and_then(|numbers| numbers.checked_add(text)?.checked_add(header)?.checked_add((FIXED + CHECKSUM) as u64))
-            .unwrap_or(u64::MAX);
-        if said != bytes.len() as u64 {
-            return Err(FormatError::Length { said, found: bytes.len() as u64 });
-        }
-        let (content, checksum) = bytes.split_at(bytes.len() - CHECKSUM);
-        if Sha256::digest(content).as_slice() != checksum {
-            return Err(FormatError::Checksum);
-        }
-        let (header, rest) = content[FIXED..].split_at(header as usize);
+        let said = numbers.checked_mul(8).and_then(|numbers| numbers.checked_add(text)?.checked_add(header));
+        let content = verified(bytes, said)?;
+        let (header, rest) = content.split_at(header as usize);
         let (text, numbers) = rest.split_at(text as usize);
         Ok(Sections { header, text, numbers })
     }
+}
+
+/// What stands between the fixed head of a file and its checksum, once its length is the one that is said and the checksum is right.
+pub(crate) fn verified(bytes: &[u8], said: Option<u64>) -> Result<&[u8], FormatError> {
+    let said = said.and_then(|said| said.checked_add((FIXED + CHECKSUM) as u64)).unwrap_or(u64::MAX);
+    if said != bytes.len() as u64 {
+        return Err(FormatError::Length { said, found: bytes.len() as u64 });
+    }
+    let (content, checksum) = bytes.split_at(bytes.len() - CHECKSUM);
+    if Sha256::digest(content).as_slice() != checksum {
+        return Err(FormatError::Checksum);
+    }
+    Ok(&content[FIXED..])
 }
 
 /// Reads numbers one after the other.

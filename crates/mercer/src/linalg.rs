@@ -217,6 +217,16 @@ pub(crate) fn solve_lower(lower: &Matrix, b: &mut Matrix) {
     triangular_solve::solve_lower_triangular_in_place(lower.view(), b.view_mut(), shares());
 }
 
+/// L⁻ᵀ b, sums in twice the precision.
+pub(crate) fn solve_lower_transposed(lower: &Matrix, b: &[f64]) -> Vec<f64> {
+    let mut x = b.to_vec();
+    for k in (0..x.len()).rev() {
+        let known = double::dot(&lower.col(k)[k + 1..], &x[k + 1..]).value();
+        x[k] = (x[k] - known) / lower.get(k, k);
+    }
+    x
+}
+
 /// The lower triangle of a b.
 fn lower_product(out: &mut Matrix, a: MatRef<'_, f64>, b: MatRef<'_, f64>) {
     triangular::matmul(

@@ -10,6 +10,7 @@ use crate::data::{Classes, Column, Encoder, Feature, Frame};
 use crate::error::{Error, Result};
 use crate::kernel::{Points, SharedKernel};
 use crate::linalg::{Matrix, Parts};
+use crate::solver::Solution;
 use crate::space;
 pub(crate) use kept::KeptTargets;
 
@@ -159,6 +160,40 @@ pub struct Summary {
     /// What held-out rows said, for losses other than the squared one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held_out: Option<HeldOut>,
+}
+
+impl Summary {
+    /// What a solution by the squared loss with the penalty λ‖f‖ᵐ says of itself; what its fit knows besides is filled in there.
+    pub(crate) fn of_solution(target: &str, exponent: f64, lambda: f64, solution: &Solution) -> Self {
+        Summary {
+            target: target.to_owned(),
+            rows: solution.fitted.len(),
+            lambda,
+            lambda_was_chosen: false,
+            chosen_by: None,
+            exponent,
+            effective_ridge: solution.effective_ridge(),
+            stationary_ridges: solution.minimum.stationary.iter().map(|point| point.ridge()).collect(),
+            norm: solution.norm,
+            objective: solution.objective(exponent, lambda),
+            intercept: solution.offset,
+            has_offset: true,
+            dof: solution.dof,
+            train_rmse: solution.train_mse.sqrt(),
+            train_r2: None,
+            loo_rmse: None,
+            loo_r2: None,
+            is_zero: solution.is_zero(),
+            target_range: [0.0; 2],
+            certificate: Certificate::new(solution, None),
+            loss: squared(),
+            penalty: norm_power(),
+            support: None,
+            train_loss: None,
+            train_error: None,
+            held_out: None,
+        }
+    }
 }
 
 impl Model {

@@ -73,6 +73,7 @@ impl Subject {
             }
             None => {
                 let mut fit = named(kernels, options.scale, &options.rows)
+                    .exact()
                     .without_offset()
                     .exponent(options.exponent.unwrap_or(2.0))
                     .seed(common.seed)

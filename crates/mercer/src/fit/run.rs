@@ -238,38 +238,22 @@ impl Fit {
             let explained = |mse: f64| (deviations[t] > 0.0).then(|| 1.0 - mse / (deviations[t] * deviations[t]));
             let loo = found.residuals[t].as_ref();
             summaries.push(Summary {
-                target: design.targets[t].clone(),
-                rows: design.rows(),
-                lambda,
                 lambda_was_chosen: self.lambdas.as_ref().is_none_or(|lambdas| lambdas.len() > 1),
                 chosen_by: match &self.constraint {
                     Some(constraint) => Some(constraint.describe()),
                     None => self.fixed().is_none().then(|| self.criterion.spec()),
                 },
-                exponent,
-                effective_ridge: solution.effective_ridge(),
-                stationary_ridges: solution.minimum.stationary.iter().map(|point| point.ridge()).collect(),
-                norm: solution.norm,
-                objective: solution.objective(exponent, lambda),
-                intercept: solution.offset,
+                rows: design.rows(),
                 has_offset: self.offset,
-                dof: solution.dof,
-                train_rmse: solution.train_mse.sqrt(),
                 train_r2: explained(solution.train_mse),
                 loo_rmse: loo.map(LeaveOneOut::rmse),
                 loo_r2: loo.and_then(|loo| explained(loo.mse)),
-                is_zero: solution.is_zero(),
                 target_range: y.iter().fold([f64::INFINITY, f64::NEG_INFINITY], |[l, h], v| [l.min(*v), h.max(*v)]),
                 certificate: Certificate {
                     low_rank: found.low_rank.get(t).cloned().flatten(),
                     ..Certificate::new(solution, check)
                 },
-                loss: "squared".into(),
-                penalty: "norm-power".into(),
-                support: None,
-                train_loss: None,
-                train_error: None,
-                held_out: None,
+                ..Summary::of_solution(&design.targets[t], exponent, lambda, solution)
             });
         }
         let length = found.solutions.first().map_or(0, |solution| solution.coefficients.len());

@@ -11,14 +11,12 @@ use sha2::{Digest, Sha256};
 
 use super::sums::Sums;
 use super::{LandmarkMap, Moments};
-use crate::format::{self, FormatError};
+use crate::format::{self, CHECKSUM, FIXED, FormatError, verified};
 use crate::linalg::Matrix;
 use crate::model::{Expansion, Model};
 
 const MAGIC: [u8; 8] = [0x93, b'M', b'O', b'M', b'E', b'N', b'T', b'\n'];
 const VERSION: u32 = 1;
-const FIXED: usize = 32;
-const CHECKSUM: usize = 32;
 
 impl Moments {
     /// The bytes of moments and of a model that was fitted to them.
@@ -62,18 +60,8 @@ impl Moments {
             return Err(FormatError::Version(u32_at(8)));
         }
         let (folds, length, count) = (u32_at(12) as usize, u64_at(16), u64_at(24));
-        let said = count
-            .checked_mul(8)
-            .and_then(|numbers| numbers.checked_add(length)?.checked_add((FIXED + CHECKSUM) as u64))
-            .unwrap_or(u64::MAX);
-        if said != bytes.len() as u64 {
-            return Err(FormatError::Length { said, found: bytes.len() as u64 });
-        }
-        let (content, checksum) = bytes.split_at(bytes.len() - CHECKSUM);
-        if Sha256::digest(content).as_slice() != checksum {
-            return Err(FormatError::Checksum);
-        }
-        let (model, numbers) = content[FIXED..].split_at(length as usize);
+        let content = verified(bytes, count.checked_mul(8).and_then(|numbers| numbers.checked_add(length)))?;
+        let (model, numbers) = content.split_at(length as usize);
         let model = format::from_bytes(model)?;
         let contradiction = |what: &str| FormatError::Contradiction(what.to_owned());
         let Expansion::Kernel { points, .. } = &model.expansion else {

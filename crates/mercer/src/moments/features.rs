@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 use crate::data::Encoder;
 use crate::error::{Error, Result};
 use crate::kernel::{Points, SharedKernel};
-use crate::linalg::{Matrix, solve_lower};
+use crate::linalg::{Matrix, solve_lower, solve_lower_transposed};
 use crate::low_rank::factor;
 
 /// Landmarks of a kernel, how tables are read for it, and L with LLᵀ their Gram matrix.
@@ -79,11 +79,6 @@ impl LandmarkMap {
 
     /// β with f(x) = Σ βⱼ k(x, lⱼ) = vᵀφ(x): L⁻ᵀv.
     pub(crate) fn coefficients(&self, v: &[f64]) -> Vec<f64> {
-        let mut beta = v.to_vec();
-        for k in (0..beta.len()).rev() {
-            let known = crate::linalg::double::dot(&self.lower.col(k)[k + 1..], &beta[k + 1..]).value();
-            beta[k] = (beta[k] - known) / self.lower.get(k, k);
-        }
-        beta
+        solve_lower_transposed(&self.lower, v)
     }
 }

@@ -150,36 +150,19 @@ impl MomentFit {
             bound_anywhere: None,
         };
         Summary {
-            target: moments.targets[t].clone(),
             rows: usize::try_from(moments.rows).unwrap_or(usize::MAX),
-            lambda,
             lambda_was_chosen: held_out.is_some(),
             chosen_by: held_out.map(|_| criterion.spec()),
-            exponent,
-            effective_ridge: solution.effective_ridge(),
-            stationary_ridges: solution.minimum.stationary.iter().map(|point| point.ridge()).collect(),
-            norm: solution.norm,
-            objective: solution.objective(exponent, lambda),
-            intercept: solution.offset,
             has_offset: self.offset,
-            dof: solution.dof,
-            train_rmse: solution.train_mse.sqrt(),
             train_r2: (variance > 0.0).then(|| 1.0 - solution.train_mse / variance),
-            loo_rmse: None,
-            loo_r2: None,
-            is_zero: solution.is_zero(),
             target_range: moments.ranges[t],
             certificate: Certificate { low_rank: Some(low_rank), ..Certificate::new(solution, Some(whole.check)) },
-            loss: "squared".into(),
-            penalty: "norm-power".into(),
-            support: None,
-            train_loss: None,
-            train_error: None,
             held_out: held_out.map(|score| HeldOut {
                 measure: "squared".into(),
                 value: score.value,
                 standard_error: score.standard_error.unwrap_or(0.0),
             }),
+            ..Summary::of_solution(&moments.targets[t], exponent, lambda, solution)
         }
     }
 }

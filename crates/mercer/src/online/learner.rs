@@ -4,7 +4,6 @@ use super::choose::by_cross_validation;
 use super::exact::ExactRows;
 use super::follow::{Follower, System};
 use super::landmarks::Landmarks;
-use crate::certificate::Certificate;
 use crate::data::{Design, Encoder, Frame, Missing, Roles, target_numbers};
 use crate::error::{Error, Result};
 use crate::fit::{Fit, Fitted};
@@ -305,32 +304,13 @@ impl Learner {
         let lambda = self.follower.lambda();
         let exponent = self.follower.exponent;
         let summary = Summary {
-            target: self.target.clone(),
             rows: self.count(),
-            lambda,
             lambda_was_chosen: self.choose_at.is_some(),
             chosen_by: self.chosen_by.clone(),
-            exponent,
-            effective_ridge: solution.effective_ridge(),
-            stationary_ridges: solution.minimum.stationary.iter().map(|point| point.ridge()).collect(),
-            norm: solution.norm,
-            objective: solution.objective(exponent, lambda),
-            intercept: solution.offset,
             has_offset: self.fit.has_offset(),
-            dof: solution.dof,
-            train_rmse: solution.train_mse.sqrt(),
             train_r2: (variance > 0.0).then(|| 1.0 - solution.train_mse / variance),
-            loo_rmse: None,
-            loo_r2: None,
-            is_zero: solution.is_zero(),
             target_range: self.target_range,
-            certificate: Certificate::new(&solution, None),
-            loss: "squared".into(),
-            penalty: "norm-power".into(),
-            support: None,
-            train_loss: None,
-            train_error: None,
-            held_out: None,
+            ..Summary::of_solution(&self.target, exponent, lambda, &solution)
         };
         let all: Vec<usize> = (0..points.rows()).collect();
         let expansion =

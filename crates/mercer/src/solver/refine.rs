@@ -28,6 +28,23 @@ pub(crate) struct Problem<'a> {
     pub truncated_by: Option<&'a Spectrum>,
 }
 
+impl<'a> Problem<'a> {
+    /// The problem that a spectrum is the decomposition of, at the ridge γ.
+    pub fn of(spectrum: &'a Spectrum, kernel: &'a dyn Kernel, points: &'a Points, gamma: f64) -> Self {
+        Problem {
+            kernel,
+            points,
+            root_weights: spectrum.root_weights(),
+            weight_sum: spectrum.weight_sum(),
+            offset: spectrum.has_offset(),
+            gamma,
+            size: spectrum.size(),
+            smallest: spectrum.smallest_positive(),
+            truncated_by: spectrum.is_truncated_at(gamma).then_some(spectrum),
+        }
+    }
+}
+
 /// One α with what was measured on it.
 pub(crate) struct Measured {
     alpha: Vec<f64>,

@@ -21,17 +21,7 @@ pub(crate) fn solve(
     let mut path = spectrum.path(&parts);
     let minimum = power::minimise(&mut path, exponent, libm::log(lambda), None);
     let gamma = minimum.log_ridge.map_or(f64::INFINITY, |t| libm::exp(t + libm::log(spectrum.weight_sum())));
-    let problem = Problem {
-        kernel,
-        points,
-        root_weights: spectrum.root_weights(),
-        weight_sum: spectrum.weight_sum(),
-        offset: spectrum.has_offset(),
-        gamma,
-        size: spectrum.size(),
-        smallest: spectrum.smallest_positive(),
-        truncated_by: spectrum.is_truncated_at(gamma).then_some(spectrum),
-    };
+    let problem = Problem::of(spectrum, kernel, points, gamma);
     // So far beyond the spectrum f is smaller than the smallest number; its square would be, at any rate.
     let is_negligible = gamma > 1e250 * spectrum.largest().max(1e-50);
     if minimum.log_ridge.is_none() || is_negligible {

@@ -14,7 +14,7 @@ use crate::certificate::LowRank;
 use crate::data::Design;
 use crate::kernel::{Kernel, Points};
 use crate::linalg::double::Double;
-use crate::linalg::{Matrix, double};
+use crate::linalg::{Matrix, double, solve_lower, solve_lower_transposed};
 use crate::low_rank::Factor;
 use crate::solver::power::{self, Minimum};
 use crate::solver::refine::{Problem, norm};
@@ -69,17 +69,7 @@ impl Reduction {
         let mut path = spectrum.path(&parts);
         let minimum = power::minimise(&mut path, exponent, libm::log(lambda), None);
         let gamma = minimum.log_ridge.map_or(f64::INFINITY, |t| libm::exp(t + libm::log(spectrum.weight_sum())));
-        let problem = Problem {
-            kernel,
-            points: &design.points,
-            root_weights: spectrum.root_weights(),
-            weight_sum: spectrum.weight_sum(),
-            offset: spectrum.has_offset(),
-            gamma,
-            size: spectrum.size(),
-            smallest: 0.0,
-            truncated_by: None,
-        };
+        let problem = Problem::of(spectrum, kernel, &design.points, gamma);
         let mut diagonal = vec![0.0; design.rows()];
         kernel.diagonal(&design.points, 0, &mut diagonal);
         let share = self.residual.iter().sum::<f64>() / diagonal.iter().sum::<f64>().max(f64::MIN_POSITIVE);
@@ -149,14 +139,14 @@ impl Reduced<'_> {
     ) -> (Solution, [Option<f64>; 2]) {
         let gamma = self.problem.gamma;
         let (mut v, mut offset) = self.spectrum.linear_coefficients(target, gamma);
-        let mut beta = self.solve_upper(&v);
+        let mut beta = solve_lower_transposed(&self.reduction.lower, &v);
         let mut measured = self.measure(&beta, offset, y);
         for _ in 0..REFINEMENTS {
             let change = self.spectrum.solve_features(&measured.gradient, gamma);
             let shift = self.spectrum.mean_of_features(&change);
             let mean_error = measured.pulls.iter().sum::<f64>() / self.spectrum.weight_sum();
             let next_v: Vec<f64> = v.iter().zip(&change).map(|(a, b)| a + b).collect();
-            let next_beta = self.solve_upper(&next_v);
+            let next_beta = solve_lower_transposed(&self.reduction.lower, &next_v);
             let next_offset = if self.spectrum.has_offset() { offset + mean_error - shift } else { 0.0 };
             let next = self.measure(&next_beta, next_offset, y);
             if norm(&next.gradient) >= 0.5 * norm(&measured.gradient) {
@@ -199,8 +189,11 @@ impl Reduced<'_> {
             values.col(0).iter().zip(y).map(|(f, v)| Double::new(*v).add(-offset).add(-f)).collect();
         let pulls: Vec<f64> = errors.iter().enumerate().map(|(i, e)| weight(i) * e.value()).collect();
         let forces = space::evaluate(self.kernel, self.points, &Matrix::column_vector(pulls.clone()), &self.landmarks);
-        let features = self.solve_lower(forces.col(0));
-        let v = self.multiply_upper(beta);
+        let mut features = forces;
+        solve_lower(&self.reduction.lower, &mut features);
+        let features = features.into_vec();
+        let lower = &self.reduction.lower;
+        let v: Vec<f64> = (0..beta.len()).map(|k| double::dot(&lower.col(k)[k..], &beta[k..]).value()).collect();
         let gradient = features.iter().zip(&v).map(|(f, v)| f - self.problem.gamma * v).collect();
         Measured { fitted, pulls, errors, gradient, features }
     }
@@ -246,34 +239,5 @@ impl Reduced<'_> {
         };
         let at = |unseen: f64| Some(reach * drift + unseen * form.sqrt() + shift);
         [at(unseen), at(reach)]
-    }
-
-    /// L⁻¹ b.
-    fn solve_lower(&self, b: &[f64]) -> Vec<f64> {
-        let lower = &self.reduction.lower;
-        let mut x = b.to_vec();
-        for k in 0..x.len() {
-            x[k] /= lower.get(k, k);
-            let (done, rest) = x.split_at_mut(k + 1);
-            rest.iter_mut().zip(&lower.col(k)[k + 1..]).for_each(|(x, l)| *x -= done[k] * l);
-        }
-        x
-    }
-
-    /// L⁻ᵀ b.
-    fn solve_upper(&self, b: &[f64]) -> Vec<f64> {
-        let lower = &self.reduction.lower;
-        let mut x = b.to_vec();
-        for k in (0..x.len()).rev() {
-            let known = double::dot(&lower.col(k)[k + 1..], &x[k + 1..]).value();
-            x[k] = (x[k] - known) / lower.get(k, k);
-        }
-        x
-    }
-
-    /// Lᵀ b.
-    fn multiply_upper(&self, b: &[f64]) -> Vec<f64> {
-        let lower = &self.reduction.lower;
-        (0..b.len()).map(|k| double::dot(&lower.col(k)[k..], &b[k..]).value()).collect()
     }
 }
