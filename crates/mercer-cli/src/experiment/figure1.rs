@@ -79,7 +79,7 @@ pub fn run(setting: &Setting) -> anyhow::Result<Findings> {
     findings.remark(
         "All parts share one kernel (the bandwidth of the whole set), so that their functions live in one space. λ₂ depends on \
          the random part Z₁ through ‖f‖ alone, so that the paper's λ₂ says what norm its f had: the column `implied`. \
-         Where that is ours, its kernel, features and targets were ours, too; on the synthetic set it is not, and the \
+         Where that agrees with ours, kernel, features and targets presumably do, too; on the synthetic set it does not, and the \
          paper does not say enough to tell why.",
     );
     Ok(findings)
