@@ -143,7 +143,7 @@ pub fn low_rank(shape: &Shape, rank: Option<usize>, limit: u64) -> Result<Plan> 
     if needed <= limit {
         return Ok(Plan { method, bytes: needed });
     }
-    let hint = format!("; --rank {most} would fit");
+    let hint = if most > 0 { format!("; a rank of {most} would fit") } else { String::new() };
     Err(Error::Memory { rows: shape.rows, needed, available: limit, what: method.describe(), hint })
 }
 

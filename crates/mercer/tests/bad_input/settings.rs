@@ -59,8 +59,12 @@ fn lambdas_and_exponents() {
 fn memory_that_is_not_there() {
     let data = smooth(300, 2);
     let y = data.y.col(0);
-    let error = Fit::new(Gaussian::lengthscale(1.0)).memory(100_000).fit(&data.x, y).unwrap_err().to_string();
+    let error = Fit::new(Gaussian::lengthscale(1.0)).exact().memory(100_000).fit(&data.x, y).unwrap_err().to_string();
     assert!(error.contains("300 rows need") && error.contains("100 kB may be used"), "{error}");
+    // Landmarks need some memory, too.
+    let few = Fit::new(Gaussian::lengthscale(1.0)).memory(100_000).fit(&data.x, y).unwrap_err().to_string();
+    assert!(few.contains("300 rows need") && few.contains("100 kB may be used"), "{few}");
+    assert!(Fit::new(Gaussian::lengthscale(1.0)).memory(600_000).fit(&data.x, y).is_ok());
     assert!(error.contains("rows would fit") || error.contains("suffice"), "{error}");
     let error = Fit::new(Linear).memory(1000).fit(&data.x, y).unwrap_err().to_string();
     assert!(error.contains("300 rows need"), "{error}");
