@@ -39,6 +39,7 @@ pub fn svg(found: &Found) -> String {
         names,
         second: None,
         is_overlay: false,
+        has_dots: false,
     };
     let together = Panel {
         title: "The second told Φ of that number: one path",
@@ -48,6 +49,7 @@ pub fn svg(found: &Found) -> String {
         names,
         second: Some((second_scale(&found.paths, &window), &second_name)),
         is_overlay: true,
+        has_dots: false,
     };
     curves::stack(&[apart, together], &title)
 }

@@ -4,10 +4,10 @@ use super::panels::Axis;
 use super::{Anchor, Canvas, colour};
 use crate::chart::lines::{Curve, Window};
 
-const WIDTH: f64 = 760.0;
+const WIDTH: f64 = 790.0;
 const HEIGHT: f64 = 440.0;
 const LEFT: f64 = 70.0;
-const RIGHT: f64 = 180.0;
+const RIGHT: f64 = 210.0;
 const TOP: f64 = 40.0;
 const BOTTOM: f64 = 50.0;
 /// Room for a second scale.
@@ -29,8 +29,10 @@ pub struct Panel<'a> {
     pub names: (&'a str, &'a str),
     /// A second scale under the first: places on the x axis, what stands there, and its name.
     pub second: Option<(Vec<(f64, String)>, &'a str)>,
-    /// Whether curves are expected to coincide: the first is broad, and no minimum is marked.
+    /// Whether curves are expected to coincide: the first is broad.
     pub is_overlay: bool,
+    /// Whether the minimum of each curve but the first has a dot.
+    pub has_dots: bool,
 }
 
 impl Panel<'_> {
@@ -41,7 +43,7 @@ impl Panel<'_> {
 
 /// Curves with a dot at the minimum of each but the first, and marks.
 pub fn draw(curves: &[Curve], marks: &[Mark], window: &Window, title: &str, names: (&str, &str)) -> String {
-    stack(&[Panel { title, curves, marks, window, names, second: None, is_overlay: false }], title)
+    stack(&[Panel { title, curves, marks, window, names, second: None, is_overlay: false, has_dots: true }], title)
 }
 
 /// Panels, one below the other.
@@ -58,7 +60,7 @@ pub fn stack(panels: &[Panel], title: &str) -> String {
 fn draw_panel(canvas: &mut Canvas, panel: &Panel, start: f64) {
     let (window, top) = (panel.window, start + TOP);
     let at = |(x, y): (f64, f64)| (LEFT + x * (WIDTH - LEFT - RIGHT), top + (1.0 - y) * (HEIGHT - TOP - BOTTOM));
-    canvas.text((LEFT, top - 16.0), Anchor::Start, panel.title);
+    canvas.text((LEFT - 60.0, top - 24.0), Anchor::Start, panel.title);
     axes(canvas, window, &at, panel.names);
     if let Some((places, name)) = &panel.second {
         second_axis(canvas, window, &at, places, name);
@@ -79,7 +81,7 @@ fn draw_panel(canvas: &mut Canvas, panel: &Panel, start: f64) {
             canvas.polyline(width, colour(index), &points);
         }
         let least = curve.points.iter().filter(|(_, y)| y.is_finite()).min_by(|a, b| a.1.total_cmp(&b.1));
-        let least = least.filter(|_| index > 0 && !panel.is_overlay);
+        let least = least.filter(|_| index > 0 && panel.has_dots);
         if let Some(place) = least.and_then(|(x, y)| window.place(*x, *y)) {
             canvas.dot(colour(index), at(place));
         }
@@ -131,5 +133,5 @@ fn axes(canvas: &mut Canvas, window: &Window, at: &dyn Fn((f64, f64)) -> (f64, f
     canvas.line("axis", (left, bottom), (right, bottom));
     canvas.line("axis", (left, bottom), (left, top));
     canvas.text((f64::midpoint(left, right), bottom + 38.0), Anchor::Middle, x_name);
-    canvas.text((left - 60.0, top - 16.0), Anchor::Start, y_name);
+    canvas.text((left - 60.0, top - 8.0), Anchor::Start, y_name);
 }
