@@ -120,8 +120,10 @@ pub fn plan(shape: &Shape) -> Plan {
 
 /// Rows from which a decomposition of the whole matrix takes longer than people wait: about ten minutes.
 pub const EXACT_ROWS: usize = 15_000;
-/// Landmarks where nothing is said of them and memory suffices.
-const LANDMARKS: usize = 1_000;
+/// Rows times squared landmarks where nothing is said of them and memory suffices: about a quarter of a minute.
+const LANDMARK_WORK: f64 = 1.25e11;
+/// Landmarks at most then.
+const LANDMARKS: usize = 3_000;
 /// Fewer are not worth it.
 const FEWEST_LANDMARKS: usize = 20;
 
@@ -137,7 +139,8 @@ pub fn low_rank(shape: &Shape, rank: Option<usize>, limit: u64) -> Result<Plan> 
     let fits =
         (0..=22_u32).rev().fold(0_u64, |fits, bit| if with(fits | 1 << bit) <= limit { fits | 1 << bit } else { fits });
     let most = shape.rows.min(usize::try_from(fits).unwrap_or(usize::MAX));
-    let rank = rank.unwrap_or(LANDMARKS.min(most).max(FEWEST_LANDMARKS)).min(shape.rows).max(1);
+    let usual = ((LANDMARK_WORK / shape.rows.max(1) as f64).sqrt() as usize).min(LANDMARKS);
+    let rank = rank.unwrap_or(usual.min(most).max(FEWEST_LANDMARKS)).min(shape.rows).max(1);
     let method = Method::LowRank { rank };
     let needed = with(rank as u64);
     if needed <= limit {

@@ -82,7 +82,7 @@ pub struct FitOptions {
     #[command(flatten)]
     pub rows: RowOptions,
     /// With many rows: f is a sum over at most this many of them, drawn by randomly pivoted Cholesky (default: all rows up to
-    /// 15,000 (automatic fits: 8,000) and what memory allows, then 1,000)
+    /// 15,000 (automatic fits: 8,000) and what memory allows, then as many as take about a quarter of a minute)
     #[arg(long, value_name = "R", value_parser = row_count, help_heading = "The model")]
     pub rank: Option<usize>,
     /// As many landmarks as it takes for predictions this close to the exact ones at the training rows, in units of the target's

@@ -114,6 +114,10 @@ impl Automatic {
         let folds = self.folds(&part.standard)?;
         let (mut tried, learned_all) = self.learn_all(&part, &clock)?;
         let held_out_all = self.hold_out(&mut tried, &part, &folds, &units, designs.rows() > WHOLE_ROWS, &clock)?;
+        let on_rows = match self.is_reduced(&designs.standard) && designs.rows() > COMPETING_ROWS {
+            true => format!("leave-one-out, {COMPETING_ROWS} rows"),
+            false => "leave-one-out, all rows".to_owned(),
+        };
         let ranking = ranking(&tried, part.standard.weight_sum() * units.len() as f64);
         let Best { index: best, fitted, learned, on_all_rows } = self.fit_best(&tried, &ranking, designs, &clock)?;
         let judged_by = if folds.groups.len() == part.rows() {
@@ -134,7 +138,7 @@ impl Automatic {
                     None => tried.mean_square(weight).map(|square| square.sqrt() * units[0]),
                 },
                 judged_by: match on_all_rows.contains_key(&index) {
-                    true => "leave-one-out, all rows".into(),
+                    true => on_rows.clone(),
                     false => judged_by.clone(),
                 },
                 evidence: tried.evidence,
