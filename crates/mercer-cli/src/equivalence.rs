@@ -34,6 +34,7 @@ pub fn run(options: &EquivalenceOptions, common: &Common) -> anyhow::Result<Done
     let roles = options.columns.to_roles_of_one_target(&table.frame)?;
     let progress = Progress::start(common.quiet);
     let fitted = named(options.kernel.0.clone(), options.scale, &options.rows)
+        .exact()
         .keep_spectrum()
         .seed(common.seed)
         .observer(progress.observer())

@@ -122,7 +122,7 @@ pub enum Error {
 
     /// The exact method would need more memory than there is.
     #[error(
-        "{rows} rows need {} for an exact fit ({what}); {} may be used{}",
+        "{rows} rows need {} ({what}); {} may be used{}",
         crate::plan::bytes(*needed), crate::plan::bytes(*available), hint
     )]
     Memory {

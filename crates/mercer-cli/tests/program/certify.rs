@@ -84,7 +84,7 @@ fn a_model_is_certified_by_the_rows_it_holds() {
     assert!(refused.contains("--lambda is decided by the model"), "{refused}");
     lab.ok(&["fit", "t.csv", "--target", "y", "--kernel", "linear", "--output", "linear.mercer", "-q"]);
     let refused = error(&lab.fails(&["certify", "linear.mercer"], 1));
-    assert!(refused.contains("keeps no rows") && refused.contains("certify the table instead"), "{refused}");
+    assert!(refused.contains("does not hold its rows") && refused.contains("certify the table instead"), "{refused}");
 }
 
 #[test]

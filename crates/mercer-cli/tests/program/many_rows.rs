@@ -9,14 +9,14 @@ fn two_hundred_thousand_rows() {
     let lab = Lab::new();
     lab.ok(&["generate", "friedman2", "--rows", "200000", "--noise", "1", "--output", "t.csv"]);
     for (arguments, needed) in [
-        (&["--memory", "2G", "--kernel", "gaussian"][..], "B for an exact fit"),
+        (&["--memory", "2G", "--kernel", "gaussian"][..], "B (exact, "),
         (&["--memory", "2G", "--lambda", "0.1"], "320 GB"),
-        (&["--memory", "2G", "--lambda", "0.1", "--exponent", "1.5"], "B for an exact fit"),
-        (&["--memory", "2G", "--kernel", "additive-spline"], "B for an exact fit"),
+        (&["--memory", "2G", "--lambda", "0.1", "--exponent", "1.5"], "B (exact, "),
+        (&["--memory", "2G", "--kernel", "additive-spline"], "B (exact, "),
         // With whatever memory this machine has.
-        (&["--kernel", "gaussian"], "B for an exact fit"),
+        (&["--kernel", "gaussian"], "B (exact, "),
         // Also a search knows its end before it begins.
-        (&[], "B for an exact fit"),
+        (&[], "B (exact, "),
         (&["--lambda", "0.1"], "320 GB"),
     ] {
         let all = line(&[&["fit", "t.csv", "--target", "y", "--exact", "--output", "m.mercer"], arguments]);
