@@ -49,7 +49,7 @@ def compare(mercer: Path, folder: Path, temporary: Path, name: str, landmarks: i
     for lengthscale in (np.sqrt(x.shape[1]), np.sqrt(x.shape[1]) / 2):
         started = time.perf_counter()
         subprocess.run(
-            [mercer, "fit", temporary / "train.csv", "--target", "y", "--kernel", f"gaussian(lengthscale={lengthscale!r})",
+            [mercer, "fit", temporary / "train.csv", "--target", "y", "--kernel", f"gaussian(lengthscale={float(lengthscale)!r})",
              "--scale", "none", "--rank", str(landmarks), "--exponent", "1..2.5:0.5", "--output", temporary / "m.mercer",
              "--quiet", "--threads", "2"], check=True)
         ours = time.perf_counter() - started
