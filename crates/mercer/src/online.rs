@@ -80,7 +80,7 @@ impl Online {
         }
         let limits = Limits { exact_rows: 1000, landmarks: 300 };
         let (losses, phase) = (Losses::new(100), Phase::WarmUp(Frame::default()));
-        Ok(Online { fit, roles, warm_up: 50, limits, losses, offered: 0, dropped: 0, phase })
+        Ok(Online { fit: fit.exact(), roles, warm_up: 50, limits, losses, offered: 0, dropped: 0, phase })
     }
 
     /// A stream of plain numbers, for [`observe_row`](Self::observe_row): features `x1`, `x2`, … and the target `y`.

@@ -118,7 +118,7 @@ pub fn plan(shape: &Shape) -> Plan {
     Plan { method, bytes }
 }
 
-/// Rows from which a decomposition of the whole matrix takes longer than people wait: about ten minutes.
+/// Rows from which a decomposition of the whole matrix takes longer than people wait: several minutes.
 pub const EXACT_ROWS: usize = 15_000;
 /// Rows times squared landmarks where nothing is said of them and memory suffices: about a quarter of a minute.
 const LANDMARK_WORK: f64 = 1.25e11;
