@@ -26,6 +26,13 @@ pub fn run(options: &EffectsOptions, common: &Common) -> anyhow::Result<Done> {
         Some(_) => intervals::training(&model, &options.training, &reading)?,
         None => None,
     };
+    let is_on_landmarks = model.summaries().iter().any(|summary| summary.certificate.low_rank.is_some());
+    if table.is_none() && is_on_landmarks {
+        anyhow::bail!(
+            "{} is a sum over landmarks, which are not a sample of its rows; name a table at whose rows effects are taken",
+            options.model
+        );
+    }
     if table.is_none() && training.is_none() && model.points() == 0 {
         anyhow::bail!(
             "{} is a linear function and holds no rows; name a table at whose rows effects are taken, or the training table \

@@ -147,10 +147,12 @@ pub fn low_rank_line(low_rank: &LowRank) -> String {
     match low_rank.bound_at_rows {
         Some(bound) if bound < 1.0 => {
             format!(
-                "{left}; no prediction at a row is further than {bound:.0e} of the target's spread from the exact fit's"
+                "{left}; no prediction at a row is further than {bound:.0e} of the target's spread from that of all rows at \
+                 this λ"
             )
         }
-        Some(_) | None => format!("{left}, too much for a bound on predictions below the target's spread"),
+        Some(_) => format!("{left}, too much for a bound on predictions below the target's spread"),
+        None => format!("{left}; no bound is known for how far predictions are from those of all rows"),
     }
 }
 

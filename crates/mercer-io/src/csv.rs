@@ -59,7 +59,7 @@ pub(crate) struct Before {
 
 /// Reads a table.
 pub(crate) fn read(bytes: Vec<u8>, name: &str, options: &ReadOptions) -> Result<(Frame, CsvSource)> {
-    read_part(bytes, name, options, Before::default())
+    read_part(bytes, name, options, Before::default(), &[])
 }
 
 /// Reads a part of a table: its header, if it has one, and some of its rows.
@@ -68,6 +68,7 @@ pub(crate) fn read_part(
     name: &str,
     options: &ReadOptions,
     before: Before,
+    texts: &[bool],
 ) -> Result<(Frame, CsvSource)> {
     let bytes = as_utf8(bytes, name)?;
     let separator = separator(&bytes, name, options)?;
@@ -91,7 +92,9 @@ pub(crate) fn read_part(
         (1..=first.len()).map(|index| format!("x{index}")).collect()
     };
 
-    let numbers = Pass { source: &source, name, names: &names, before }.numbers()?;
+    let mut numbers = Pass { source: &source, name, names: &names, before }.numbers()?;
+    // What was text in an earlier part stays text: 007 is a name there, not 7.
+    numbers.columns.iter_mut().zip(texts).filter(|(_, is_text)| **is_text).for_each(|(column, _)| *column = None);
     let rows = numbers.rows;
     let columns = Pass { source: &source, name, names: &names, before }.text(numbers)?;
     (source.rows, source.columns) = (rows, columns.len());

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 
-use mercer::data::Frame;
+use mercer::data::{Column, Frame};
 
 use crate::csv::{self, Before};
 use crate::error::{Error, Result};
@@ -19,6 +19,8 @@ pub struct Parts {
     before: Before,
     /// Cells of every row, once one was read.
     width: Option<usize>,
+    /// Which columns of the first part were text.
+    texts: Vec<bool>,
 }
 
 enum Rest {
@@ -48,8 +50,8 @@ pub fn open(path: &str, options: &ReadOptions) -> Result<Parts> {
     if path != "-" && options.format.unwrap_or_else(|| Format::detect(name, start)) == Format::Parquet {
         let file = File::open(path).map_err(|cause| Error::read(path, cause))?;
         let rest = Rest::Batches(crate::columnar::Batches::open(file, name, options)?);
-        let (before, width) = (Before::default(), None);
-        return Ok(Parts { name: name.to_owned(), options: options.clone(), rest, before, width });
+        let (before, width, texts) = (Before::default(), None, Vec::new());
+        return Ok(Parts { name: name.to_owned(), options: options.clone(), rest, before, width, texts });
     }
     let is_text =
         !input::is_gzip(start) && options.format.unwrap_or_else(|| Format::detect(name, start)) == Format::Csv;
@@ -60,12 +62,13 @@ pub fn open(path: &str, options: &ReadOptions) -> Result<Parts> {
             Rest::Table(read_bytes(bytes, name, options)?.frame)
         }
     };
-    Ok(Parts { name: name.to_owned(), options: options.clone(), rest, before: Before::default(), width: None })
+    let (before, width, texts) = (Before::default(), None, Vec::new());
+    Ok(Parts { name: name.to_owned(), options: options.clone(), rest, before, width, texts })
 }
 
 impl Parts {
-    /// The next rows, at most `most` of them (of Parquet files up to a batch more); `None` when there are no more. Waits for input until `most` rows are there
-    /// or the input has ended.
+    /// The next rows, at most `most` of them (of Parquet files up to a batch more); `None` when there are no more. Waits for
+    /// input until `most` rows are there or the input has ended.
     pub fn next(&mut self, most: usize) -> Result<Option<Frame>> {
         let frame = match &mut self.rest {
             Rest::Table(table) => {
@@ -105,11 +108,12 @@ impl Parts {
         }
         let start = bytes[..first_record].to_vec();
         let before = Before { lines: self.before.lines.saturating_sub(header_lines), ..self.before };
-        let (frame, source) = csv::read_part(bytes, &self.name, &self.options, before)?;
+        let (frame, source) = csv::read_part(bytes, &self.name, &self.options, before, &self.texts)?;
         self.before.lines += lines;
         if is_first {
             (self.options.separator, self.options.header) = (Some(source.separator), Some(source.header));
             self.width = Some(frame.names().len());
+            self.texts = frame.iter().map(|(_, column)| matches!(column, Column::Text(_))).collect();
             if source.header {
                 *header = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&start).to_vec();
             }
@@ -190,7 +194,8 @@ mod tests {
         let quoted = "a;b;c\n1;\"x;\ny\"\"z\";3\n\n2;5\" pipe;4\r\n3;w;5\n4;v;6\n";
         let plain = "1,2\n3,4\n5,6\n7,8\n9,10";
         let blanks = "  a   b\n  1  20 \n 2   30\n 3  40\n";
-        for text in [quoted, plain, blanks, "\u{feff}a,b\n1,2\n3,4\n5,6\n"] {
+        let codes = "k,v\na,1\n007,2\n3.0,3\n01,4\n";
+        for text in [quoted, plain, blanks, codes, "\u{feff}a,b\n1,2\n3,4\n5,6\n"] {
             std::fs::write(path, text).unwrap();
             let whole = read(path, &ReadOptions::default()).unwrap().frame;
             assert!(whole.rows() >= 3, "{text:?}");

@@ -127,7 +127,7 @@ impl Evidence {
         let terms = self.terms(kind, loss, n)?;
         let value = self.train_loss + terms.complexity + terms.deviation;
         let verdict = match value {
-            value if value.is_nan() || value >= terms.largest => Verdict::Vacuous,
+            value if value.is_nan() || (value >= terms.largest && value > 0.0) => Verdict::Vacuous,
             value if value >= self.baseline => Verdict::AboveMean,
             _ => Verdict::Informative,
         };

@@ -43,7 +43,7 @@ pub struct Certificate {
     pub low_rank: Option<LowRank>,
 }
 
-/// How far a fit on a factor, K ≈ FFᵀ, can be from the fit on K.
+/// How far a fit on a factor, K ≈ FFᵀ, can be from the fit on K with the same kernel, exponent and λ.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LowRank {

@@ -118,7 +118,16 @@ impl Model {
         let refitted = match (self.is_not_spectral(), training.or_else(|| self.training())) {
             (Some(reason), _) => Err(format!("{reason}, and the errors are those of the squared loss with λ‖f‖ᵐ")),
             (None, None) => Err("the model does not hold its training rows".into()),
-            (None, Some(training)) => Ok(Refitted::new(self, training, observer)?),
+            (None, Some(training)) => {
+                let is_own = training.is_own;
+                match Refitted::new(self, training, observer) {
+                    // Targets that share a ridge: the derivatives are known, their errors are not.
+                    Err(Error::Argument { .. }) if is_own => {
+                        Err("its fit does not follow from its rows alone (targets that share one ridge)".into())
+                    }
+                    refitted => Ok(refitted?),
+                }
+            }
         };
         let function = Function::new(self, refitted.as_ref().ok());
         told(observer, "derivatives")?;

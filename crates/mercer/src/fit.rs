@@ -103,6 +103,17 @@ pub(crate) enum Reduce {
     ToAccuracy(f64),
 }
 
+impl Reduce {
+    /// The rank that a plan can be made for, if one is known.
+    pub(crate) fn rank(self) -> Option<usize> {
+        match self {
+            Reduce::ToRank(rank) => Some(rank),
+            Reduce::ToAccuracy(_) => Some(run::FIRST_RANK),
+            Reduce::IfNeeded | Reduce::Never | Reduce::Always => None,
+        }
+    }
+}
+
 /// One kernel that was tried.
 #[derive(Debug, Clone)]
 pub struct Tried {
@@ -387,6 +398,10 @@ impl Fit {
             Reduce::ToAccuracy(accuracy) if !(accuracy > 0.0 && accuracy.is_finite()) => {
                 return Err(Error::argument("accuracy", "above 0", accuracy));
             }
+            Reduce::ToAccuracy(_) if self.exponents.iter().all(|m| *m <= 1.0) => {
+                let must = "above 1 for an accuracy, since nothing is proved of others";
+                return Err(Error::argument("the exponent", must, self.exponents[0]));
+            }
             Reduce::ToRank(_) | Reduce::ToAccuracy(_) if !self.may_reduce() => {
                 let must = "used with a kernel that has a formula, without rows that have no target, and not with the likelihood";
                 return Err(Error::argument("a rank or an accuracy", must, self.criterion.spec()));
@@ -446,9 +461,9 @@ impl Fit {
         }
         let is_slow = matches!(plan.method, Method::Spectral | Method::Band) && shape.rows > plan::EXACT_ROWS;
         match self.reduce {
-            Reduce::ToRank(rank) => plan::low_rank(shape, Some(rank), limit),
-            Reduce::ToAccuracy(_) => plan::low_rank(shape, Some(run::FIRST_RANK), limit),
-            Reduce::Always => plan::low_rank(shape, None, limit),
+            Reduce::ToRank(_) | Reduce::ToAccuracy(_) | Reduce::Always => {
+                plan::low_rank(shape, self.reduce.rank(), limit)
+            }
             Reduce::IfNeeded if is_slow || plan.bytes > limit => plan::low_rank(shape, None, limit),
             _ => plan.check(shape, limit).map(|()| plan),
         }

@@ -239,7 +239,7 @@ impl Bounds {
 
 /// ⌊α(n+1)⌋, α = 1 − level; the rounding of 1 − 0.9 must not cost a row.
 fn rank(level: f64, rows: usize) -> usize {
-    ((1.0 - level) * (rows as f64 + 1.0) + 1e-9) as usize
+    (((1.0 - level) * (rows as f64 + 1.0) + 1e-9) as usize).min(rows)
 }
 
 /// The fewest rows with which the interval is finite: 1/α − 1, rounded up.

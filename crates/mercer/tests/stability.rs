@@ -221,6 +221,19 @@ fn draw(n: usize, dice: &mut Dice) -> (Matrix, Vec<f64>) {
     (x, y)
 }
 
+/// Two rows at one point with opposite targets: the bound of ‖f − f₋ᵢ‖ is reached as λ grows.
+#[test]
+fn the_bound_cannot_be_lowered() {
+    for m in [2.0, 3.0, 4.0, 6.0] {
+        let x = Matrix::from_fn(2, 1, |_, _| 0.3);
+        let sample = Sample::new(&Gaussian::lengthscale(1.0), &Points::new(&x), &[1.0, -0.5]).unwrap();
+        let assume = sample.assumptions(m, 1e8, Some(1.0)).unwrap();
+        let found = sample.observe(&assume, Divisor::All).unwrap();
+        let share = found.norm_change / assume.norm_change_bound(Divisor::All).unwrap();
+        assert!((0.98..=1.0 + 1e-9).contains(&share), "m {m}: {share}");
+    }
+}
+
 #[test]
 fn bounds_cover_the_risk() {
     let mut dice = Dice::new(21);
@@ -228,14 +241,15 @@ fn bounds_cover_the_risk() {
     let (mut covered, mut train_covers, mut bounds) = (vec![0; 4], 0, 0);
     let kinds = [Kind::Radius, Kind::Trace, Kind::Doubling, Kind::Stability];
     for _ in 0..200 {
-        let (x, y) = draw(25, &mut dice);
+        // A large λ and many rows, so that every bound is below the largest loss and could be missed.
+        let (x, y) = draw(200, &mut dice);
         let kernel = Gaussian::lengthscale(0.4);
         let sample = Sample::new(&kernel, &Points::new(&x), &y).unwrap();
-        let assume = sample.assumptions(2.0, 1e-3, Some(1.5)).unwrap();
+        let assume = sample.assumptions(2.0, 10.0, Some(1.5)).unwrap();
         let (norm, fitted) = sample.fit(&assume);
-        let train = y.iter().zip(&fitted).map(|(y, f)| (y - f).powi(2)).sum::<f64>() / 25.0;
+        let train = y.iter().zip(&fitted).map(|(y, f)| (y - f).powi(2)).sum::<f64>() / 200.0;
         // The risk by quadrature: the noise has variance 1/12.
-        let model = Fit::new(kernel).without_offset().lambda(1e-3).fit(&x, &y).unwrap().model;
+        let model = Fit::new(kernel).without_offset().lambda(10.0).fit(&x, &y).unwrap().model;
         let places = Matrix::from_fn(grid, 1, |i, _| (2.0 * i as f64 + 1.0) / grid as f64 - 1.0);
         let predicted = model.predict(&places).unwrap();
         let error = (0..grid).map(|i| (predicted.get(i, 0) - (3.0 * places.get(i, 0)).sin()).powi(2)).sum::<f64>();
@@ -243,14 +257,17 @@ fn bounds_cover_the_risk() {
         let mean_diagonal = sample.mean_diagonal();
         let evidence = Evidence { assume, train_loss: train, baseline: 1.0, norm, mean_diagonal, confidence };
         for (kind, count) in kinds.into_iter().zip(&mut covered) {
-            *count += usize::from(risk <= evidence.bound(kind, &Squared).unwrap().value);
+            let bound = evidence.bound(kind, &Squared).unwrap();
+            assert!(bound.value < bound.largest, "{bound:?}");
+            *count += usize::from(risk <= bound.value);
         }
         train_covers += usize::from(risk <= train);
         bounds += evidence.bounds(&Squared).unwrap().len();
     }
     println!("covered {covered:?} of 200; by the train error alone {train_covers}");
     assert!(covered.iter().all(|count| *count as f64 >= confidence * 200.0), "{covered:?}");
-    assert!(train_covers < 20 && bounds == 1000, "{train_covers}");
+    // The error on the rows alone would not do.
+    assert!(train_covers < 160 && bounds == 1000, "{train_covers}");
 }
 
 #[test]

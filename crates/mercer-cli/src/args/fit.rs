@@ -85,8 +85,8 @@ pub struct FitOptions {
     /// 15,000 (automatic fits: 8,000) and what memory allows, then as many as take about a quarter of a minute)
     #[arg(long, value_name = "R", value_parser = row_count, help_heading = "The model")]
     pub rank: Option<usize>,
-    /// As many landmarks as it takes for predictions this close to the exact ones at the training rows, in units of the target's
-    /// spread, by a proved bound
+    /// As many landmarks as it takes for predictions this close to those of all rows at the same λ, at the training rows, in units
+    /// of the target's spread, by a proved bound (exponents above 1)
     #[arg(long, value_name = "A", value_parser = positive, conflicts_with = "rank", help_heading = "The model")]
     pub accuracy: Option<f64>,
     /// All rows, however long it takes; refused if memory does not suffice

@@ -102,8 +102,8 @@ fn scaling(found: &Found, stability: &Stability) -> Option<String> {
              assumption of the transfer is in doubt.\n",
             rate(power)
         ),
-        None => "  A deletion turns f into the zero function or back, so the effective ridge jumps and nothing is \
-                 transferred.\n"
+        None => "  In some subset a deletion turns f into the zero function or back, so that the effective ridge jumps: how C(n) \
+                 falls cannot be fitted.\n"
             .into(),
     };
     Some(text)
@@ -132,11 +132,13 @@ fn sentence(found: &Found) -> String {
         || "rows held out would estimate it".to_owned(),
         |loss| format!("held-out rows estimate {}", short(loss)),
     );
-    let Some(best) = found.best() else { return format!("No bound applies to this loss; {held_out}.") };
+    let Some((best, count)) = found.best() else { return format!("No bound applies to this loss; {held_out}.") };
     if found.is_informative() {
-        let percent = short(100.0 * found.confidence);
+        // The least of several bounds fails whenever one of them does.
+        let percent = short(100.0 * (1.0 - count as f64 * (1.0 - found.confidence)).max(0.0));
+        let least = if count > 1 { format!(", the least of {count} bounds") } else { String::new() };
         return format!(
-            "With {percent} % confidence the expected loss is below {} ({}); {held_out}, which is likely but not proved.",
+            "With {percent} % confidence the expected loss is below {} ({}{least}); {held_out}, which is likely but not proved.",
             short(best.value),
             best.kind.name()
         );
@@ -151,7 +153,7 @@ fn sentence(found: &Found) -> String {
         best.kind.name(),
         short(best.value),
         match best.verdict {
-            mercer::bounds::Verdict::Vacuous => "nothing, being above the largest loss there can be",
+            mercer::bounds::Verdict::Vacuous => "nothing, not being below the largest loss there can be",
             _ => "no more than predicting the mean would",
         }
     )

@@ -66,14 +66,23 @@ impl Found {
         })
     }
 
-    /// The least bound of the risk under the loss that was minimised.
-    pub fn best(&self) -> Option<&Bound> {
-        let bounds = self.judged[0].bounds.iter().filter(|bound| bound.kind != Kind::Optimistic);
-        bounds.min_by(|a, b| a.value.total_cmp(&b.value))
+    /// Whether a bound holds for this subject: with λ chosen on the same rows only that of doubling balls does.
+    pub fn holds(&self, bound: &Bound) -> bool {
+        match &self.subject.chosen_by {
+            Some(_) => bound.kind == Kind::Doubling,
+            None => bound.kind != Kind::Optimistic,
+        }
+    }
+
+    /// The least bound of the risk under the loss that was minimised, among those that hold, and how many these are.
+    pub fn best(&self) -> Option<(&Bound, usize)> {
+        let bounds: Vec<&Bound> = self.judged[0].bounds.iter().filter(|bound| self.holds(bound)).collect();
+        let count = bounds.len();
+        bounds.into_iter().min_by(|a, b| a.value.total_cmp(&b.value)).map(|best| (best, count))
     }
 
     pub fn is_informative(&self) -> bool {
-        self.best().is_some_and(|bound| bound.verdict == Verdict::Informative)
+        self.best().is_some_and(|(bound, _)| bound.verdict == Verdict::Informative)
     }
 }
 

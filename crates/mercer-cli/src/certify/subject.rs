@@ -99,6 +99,11 @@ impl Subject {
             ("--lambda", options.lambda.is_some()),
             ("--loss", options.loss.is_some()),
             ("--scale", options.scale.is_some()),
+            ("--features", options.columns.features.is_some()),
+            ("--drop", !options.columns.drop.is_empty()),
+            ("--weight", options.columns.weight.is_some()),
+            ("--group", options.columns.group.is_some()),
+            ("--categorical", !options.columns.categorical.is_empty()),
         ];
         if let Some((option, _)) = decided.into_iter().find(|(_, is_given)| *is_given) {
             return Err(Usage(format!("{option} is decided by the model; certify its table to choose it")).into());
@@ -109,8 +114,8 @@ impl Subject {
         let sample = if options.center == 0.0 { sample } else { sample.centred(options.center)? };
         let summary = &model.summaries()[0];
         let mut subject = Subject::of_squares(sample, summary, model.kernel(), options)?;
-        if summary.has_offset {
-            // What was verified is the model with its offset; verify what is certified here.
+        if summary.has_offset || options.center != 0.0 {
+            // What was verified is the model as it was fitted; verify what is certified here.
             if let Some(sample) = &subject.sample {
                 let again = Fit::new(mercer::kernel::special::Precomputed)
                     .without_offset()

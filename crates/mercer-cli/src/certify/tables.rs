@@ -237,7 +237,7 @@ pub fn json(found: &Found) -> Value {
             "transfer": transfer,
         })
     });
-    let risks: Vec<Value> = found.judged.iter().map(risk).collect();
+    let risks: Vec<Value> = found.judged.iter().map(|judged| risk(found, judged)).collect();
     json!({
         "n": assume.rows,
         "target": subject.target,
@@ -262,18 +262,18 @@ pub fn json(found: &Found) -> Value {
     })
 }
 
-fn risk(judged: &super::study::Judged) -> Value {
+fn risk(found: &Found, judged: &super::study::Judged) -> Value {
     let bounds = judged.bounds.iter().map(|bound| {
         json!({
             "name": bound.kind.name(),
-            "is_bound": bound.kind != mercer::bounds::Kind::Optimistic,
+            "is_bound": found.holds(bound),
             "value": bound.value,
             "radius": bound.radius,
             "complexity": bound.complexity,
             "deviation": bound.deviation,
             "largest_loss": bound.largest,
             "is_vacuous": bound.verdict == Verdict::Vacuous,
-            "is_informative": bound.verdict == Verdict::Informative,
+            "is_informative": found.holds(bound) && bound.verdict == Verdict::Informative,
             "rows_needed": bound.rows_needed,
         })
     });

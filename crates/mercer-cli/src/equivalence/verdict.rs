@@ -46,6 +46,13 @@ fn deletions(found: &Comparison, whole: f64) -> String {
     let Some(change) = found.deletions.change() else {
         return "Without any one of the rows Φ has no value.".into();
     };
+    if change.is_infinite() {
+        let (count, all) = (found.deletions.without_image(), found.deletions.without.len());
+        return format!(
+            "Without each of {count} of the {all} rows, one at a time, Φ has no value: C(n) is not finite, and the first assumption \
+             under which stability carries over (C(n) → 0) does not hold on this table."
+        );
+    }
     let moved =
         format!("Deleting one row moves it by at most C(n) = {} ({} of Φ)", short(change), percent(change / whole));
     let Some(decay) = found.decay else {
@@ -59,8 +66,8 @@ fn deletions(found: &Comparison, whole: f64) -> String {
              (C(n) → 0) looks satisfied on this table. It asks for every set, which no table can show."
         ),
         false => format!(
-            "{moved}, which does not fall with n (as n^-s: {law}); so the first assumption under which stability \
-             carries over (C(n) → 0) does not look satisfied."
+            "{moved}; that this falls with n is not visible on these rows (as n^-s: {law}), so the first assumption under which \
+             stability carries over (C(n) → 0) is in doubt."
         ),
     }
 }

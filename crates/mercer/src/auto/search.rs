@@ -163,7 +163,7 @@ impl Automatic {
         };
         let limit = self.memory.unwrap_or_else(plan::available_memory);
         match self.is_reduced(design) {
-            true => plan::low_rank(&shape, None, limit).map(|_| ()),
+            true => plan::low_rank(&shape, self.reduce.rank(), limit).map(|_| ()),
             false => plan::plan(&shape).check(&shape, limit),
         }
     }
@@ -354,8 +354,16 @@ impl Automatic {
         let learned = stretched(learned, candidate, design.points.features(), stretch)?;
         let fit = self.fit_of(&learned.kernel.spec(), candidate.scale)?;
         let is_large = rows > DECOMPOSED_ROWS && design.weights.is_none();
-        let fit = if is_large { fit.exponents(&[2.0]).lambdas(&[libm::exp(log_lambda)]) } else { fit };
+        let fit = match (is_large, &self.exponents_of_many()[..]) {
+            (true, [2.0]) => fit.exponents(&[2.0]).lambdas(&[libm::exp(log_lambda)]),
+            _ => fit,
+        };
         Ok(Best { index, fitted: fit.fit_design(design)?, learned, on_all_rows })
+    }
+
+    /// With many rows exponent 2 is enough, unless it is none of those to choose from.
+    fn exponents_of_many(&self) -> Vec<f64> {
+        if self.exponents.contains(&2.0) { vec![2.0] } else { self.exponents.clone() }
     }
 
     /// The best candidate on landmarks of all rows: λ, and how much shorter its lengthscales should be, by leave-one-out.
@@ -374,7 +382,7 @@ impl Automatic {
             .iter()
             .map(|share| stretched(learned, candidate, features, stretch + libm::log(*share)))
             .collect::<Result<_>>()?;
-        let fit = self.fit_of("gaussian", candidate.scale)?.exponents(&[2.0]).on_grid();
+        let fit = self.fit_of("gaussian", candidate.scale)?.exponents(&self.exponents_of_many()).on_grid();
         let fit = if self.reduce == Reduce::IfNeeded { fit.reduce(Reduce::Always) } else { fit };
         let kernels = options.iter().map(|option| option.kernel.clone()).collect();
         let fitted = fit.kernels(kernels).fit_design(design)?;

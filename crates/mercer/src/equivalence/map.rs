@@ -29,6 +29,8 @@ pub enum Image {
     Unbound,
     /// The other is a power below 1 for which this point of the path is not a global minimum at any λ.
     NotAttained,
+    /// The algorithm divides by something that is 0 on this set.
+    Undefined,
 }
 
 impl Image {
@@ -44,6 +46,7 @@ impl Image {
     pub fn reason(&self) -> Option<&'static str> {
         match self {
             Image::At(_) => None,
+            Image::Undefined => Some("the target is constant, and glmnet divides by its deviation"),
             Image::Zero => Some("f = 0, which no finite ridge gives"),
             Image::Unbound => Some("the bound does not bind: least squares without any ridge"),
             Image::NotAttained => Some("not attained: that point of the path is not a global minimum at any λ"),
@@ -99,6 +102,10 @@ pub(crate) fn place(algorithm: Algorithm, log_parameter: f64, curve: &mut impl C
             let sign = f64::from(convention.ridge_power);
             Place::Ridge(sign * (log_parameter - convention.log_factor(facts.examples)))
         }
+        Algorithm::Glmnet if facts.deviation == 0.0 => {
+            let must = "one that varies, since glmnet divides by its deviation";
+            return Err(Error::argument("the target", must, "a constant"));
+        }
         Algorithm::Glmnet => Place::Ridge(log_parameter - libm::log(facts.deviation)),
     })
 }
@@ -128,6 +135,7 @@ pub(crate) fn image(algorithm: Algorithm, place: Place, curve: &mut impl Curve, 
     };
     let log = log_parameter(algorithm, t, curve, facts);
     match algorithm {
+        Algorithm::Glmnet if facts.deviation == 0.0 => Image::Undefined,
         Algorithm::Power { exponent } if exponent < 1.0 && !is_minimum(exponent, log, t, curve) => Image::NotAttained,
         _ => Image::At(log),
     }

@@ -118,8 +118,10 @@ impl Study {
         growth.push(deletions.clone());
         let changes: Vec<(f64, f64)> =
             growth.iter().filter_map(|set| Some((set.whole.examples, set.change()?))).collect();
-        // Rounding is no movement.
-        let moves = changes.iter().any(|(_, c)| deletions.whole.image.parameter().is_some_and(|p| *c > 1e-11 * p));
+        // Rounding is no movement, and a jump no law.
+        let is_finite = changes.iter().all(|(_, c)| c.is_finite());
+        let moves =
+            is_finite && changes.iter().any(|(_, c)| deletions.whole.image.parameter().is_some_and(|p| *c > 1e-11 * p));
         Ok(Comparison {
             from: self.from,
             to: self.to,
@@ -192,11 +194,16 @@ impl Study {
 }
 
 impl Deleted {
-    /// C = max |Φ(Z) − Φ(Zⁱ)| over the rows where both have a value.
+    /// C = max |Φ(Z) − Φ(Zⁱ)|: infinite where Φ(Zⁱ) has no value, nothing where Φ(Z) has none.
     pub fn change(&self) -> Option<f64> {
         let whole = self.whole.image.parameter()?;
-        let changes = self.without.iter().filter_map(Image::parameter).map(|value| (value - whole).abs());
-        changes.fold(None, |most: Option<f64>, c| Some(most.map_or(c, |m| m.max(c))))
+        let change = |image: &Image| image.parameter().map_or(f64::INFINITY, |value| (value - whole).abs());
+        self.without.iter().map(change).reduce(f64::max)
+    }
+
+    /// How many deletions leave a set on which Φ has no value.
+    pub fn without_image(&self) -> usize {
+        self.without.iter().filter(|image| image.parameter().is_none()).count()
     }
 
     /// Each deletion as a set of its own.

@@ -159,5 +159,8 @@ fn deviation(spectrum: &Spectrum, y: &[f64], without: Option<usize>) -> f64 {
     let rows = || (0..y.len()).filter(|i| Some(*i) != without);
     let total: f64 = rows().map(|i| spectrum.weight(i)).sum();
     let mean = rows().map(|i| spectrum.weight(i) / total * y[i]).sum::<f64>();
-    rows().map(|i| spectrum.weight(i) / total * (y[i] - mean) * (y[i] - mean)).sum::<f64>().sqrt()
+    let deviation = rows().map(|i| spectrum.weight(i) / total * (y[i] - mean) * (y[i] - mean)).sum::<f64>().sqrt();
+    // What rounding leaves of a constant is no deviation.
+    let largest = rows().fold(0.0, |max: f64, i| max.max(y[i].abs()));
+    if deviation > 16.0 * f64::EPSILON * largest { deviation } else { 0.0 }
 }

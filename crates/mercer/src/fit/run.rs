@@ -100,7 +100,7 @@ impl Fit {
             for summary in fitted.model.summaries.iter_mut().filter(|summary| !reached(summary)) {
                 summary.certificate.holds = false;
                 summary.certificate.reason = Some(format!(
-                    "with {} landmarks predictions are not certain to be within {accuracy} of the exact ones, in units of the                      target's spread",
+                    "with {} landmarks predictions are not certain to be within {accuracy} of the exact ones, in units of the target's spread",
                     summary.certificate.low_rank.as_ref().map_or(0, |low_rank| low_rank.rank)
                 ));
             }

@@ -4,12 +4,13 @@ use super::choose::by_cross_validation;
 use super::exact::ExactRows;
 use super::follow::{Follower, System};
 use super::landmarks::Landmarks;
+use crate::certificate::{Certificate, LowRank};
 use crate::data::{Design, Encoder, Frame, Missing, Roles, target_numbers};
 use crate::error::{Error, Result};
 use crate::fit::{Fit, Fitted};
 use crate::kernel::{Point, Points, SharedKernel};
 use crate::linalg::Matrix;
-use crate::model::{Expansion, Meaning, Model, Summary};
+use crate::model::{Expansion, KeptTargets, Meaning, Model, Summary};
 use crate::solver::Solution;
 
 /// Sizes that were asked for.
@@ -297,10 +298,26 @@ impl Learner {
     /// An ordinary model with what was measured on it.
     pub fn model(&mut self) -> Result<Model> {
         self.settle()?;
-        let (points, solution, variance) = match &mut self.rows {
-            Rows::Exact(rows) => (rows.points.clone(), rows.solution(&mut self.follower)?, rows.target_variance()),
-            Rows::Landmarks(rows) => (rows.points.clone(), rows.solution(&mut self.follower)?, rows.target_variance()),
+        let (points, solution, variance, missed) = match &mut self.rows {
+            Rows::Exact(rows) => {
+                (rows.points.clone(), rows.solution(&mut self.follower)?, rows.target_variance(), None)
+            }
+            Rows::Landmarks(rows) => {
+                let (missed, diagonal) = rows.mean_missed();
+                let share = if diagonal > 0.0 { missed / diagonal } else { 0.0 };
+                (rows.points.clone(), rows.solution(&mut self.follower)?, rows.target_variance(), Some(share))
+            }
         };
+        let kept = match &self.rows {
+            Rows::Exact(rows) => Some(KeptTargets { y: Matrix::column_vector(rows.targets.clone()), weights: None }),
+            Rows::Landmarks(_) => None,
+        };
+        let low_rank = missed.map(|residual_share| LowRank {
+            rank: points.rows(),
+            residual_share,
+            bound_at_rows: None,
+            bound_anywhere: None,
+        });
         let lambda = self.follower.lambda();
         let exponent = self.follower.exponent;
         let summary = Summary {
@@ -310,12 +327,13 @@ impl Learner {
             has_offset: self.fit.has_offset(),
             train_r2: (variance > 0.0).then(|| 1.0 - solution.train_mse / variance),
             target_range: self.target_range,
+            certificate: Certificate { low_rank, ..Certificate::new(&solution, None) },
             ..Summary::of_solution(&self.target, exponent, lambda, &solution)
         };
         let all: Vec<usize> = (0..points.rows()).collect();
         let expansion =
             Expansion::Kernel { points: points.subset(&all), alpha: Matrix::column_vector(solution.coefficients) };
         let (encoder, kernel) = (self.encoder.clone(), self.kernel.clone());
-        Ok(Model { encoder, kernel, expansion, summaries: vec![summary], meaning: Meaning::Numbers, kept: None })
+        Ok(Model { encoder, kernel, expansion, summaries: vec![summary], meaning: Meaning::Numbers, kept })
     }
 }

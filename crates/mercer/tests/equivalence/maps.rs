@@ -45,7 +45,7 @@ fn two_algorithms_give_one_function() {
                 unattained += 1;
                 continue;
             }
-            Image::Unbound => panic!("{} at {p}: made from a ridge", a.spec()),
+            Image::Unbound | Image::Undefined => panic!("{} at {p}: made from a ridge", a.spec()),
         };
         let what = format!("seed {seed}: {} at {p} to {} at {image}", a.spec(), b.spec());
         let Some(found) = set.agreement((a, p), (b, image)).unwrap() else {

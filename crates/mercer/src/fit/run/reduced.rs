@@ -6,7 +6,7 @@
 //!
 //! > ‖f − f̂‖ ≤ ½√(‖E‖a/γ) + √a,   |f(x) + b − f̂(x) − b̂| ≤ ½κ√(‖E‖a/γ) + ρ(x)√a,   a = α̂ᵀEα̂, ‖E‖ ≤ tr E,
 //!
-//! where κ bounds the length of the (centred) features and ρ(x) of what the landmarks do not explain of them. For an exponent
+//! at this kernel, λ and exponent, where κ bounds the length of the (centred) features and ρ(x) of what the landmarks do not explain of them. For an exponent
 //! m > 1 other than 2 the exact problem picks another ridge: with δ the bound of ‖f − f̂‖, its equation changes by at most
 //! |2 − m|·|log(1 − δ/‖f̂‖)|, its slope is at least min(1, m − 1), and a step Δ in log μ moves f by at most (e^Δ − 1)‖f‖.
 
@@ -97,6 +97,8 @@ impl Reduction {
                 }
                 let dof = path.dof(gamma / spectrum.weight_sum());
                 let (solution, bounds) = reduced.one(target, y, &minimum, exponent, dof);
+                // A ridge that several targets share is decided by all their norms: nothing is proved of its shift.
+                let bounds = if targets.len() > 1 && exponent != 2.0 { [None, None] } else { bounds };
                 let [bound_at_rows, bound_anywhere] = bounds;
                 (solution, LowRank { rank: self.rank(), residual_share: share, bound_at_rows, bound_anywhere })
             })

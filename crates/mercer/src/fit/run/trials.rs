@@ -215,7 +215,11 @@ impl<'a> Trials<'a> {
         }
         let kernel = &self.kernels[index];
         let mut kept = None;
-        let one = self.remembered(&format!("kernel {index} {}", kernel.spec()), kernel, || {
+        let rank = match self.method {
+            Method::LowRank { rank } => format!(" rank {rank}"),
+            _ => String::new(),
+        };
+        let one = self.remembered(&format!("kernel {index} {}{rank}", kernel.spec()), kernel, || {
             if let Some(found) = self.by_factor(kernel)? {
                 return Ok(found);
             }
