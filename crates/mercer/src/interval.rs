@@ -109,6 +109,9 @@ impl<'m> Intervals<'m> {
         } else if model.kernel().is_precomputed() {
             let must = "one that knows k(x, x) of a new row";
             return Err(Error::argument("the kernel of a Gaussian process", must, model.kernel().spec()));
+        } else if training.rows() < 2 {
+            let must = "at least 2, to know the variance";
+            return Err(Error::argument("the number of training rows", must, training.rows()));
         }
         let refitted = Refitted::new(model, training, observer)?;
         told(observer, "leaving out")?;

@@ -292,6 +292,60 @@ fn coverage_is_what_the_level_says() {
     assert!((0.88..0.94).contains(&shares[1]), "CV+ {}", shares[1]);
 }
 
+/// Targets that are drawn from the process itself are covered as promised.
+#[test]
+fn a_process_covers_its_own_draws() {
+    let mut random = ChaCha8Rng::seed_from_u64(13);
+    let (rows, gamma, noise) = (60, 0.25_f64, 0.5);
+    let kernel = Gaussian::lengthscale(1.0);
+    let (mut shares, draws) = (0.0, 60);
+    for _ in 0..draws {
+        let (x, _) = draw(2 * rows, 0.0, &mut random);
+        // y = Lz with LLᵀ = K + γI.
+        let mut covariance = mercer::space::gram(&kernel, &mercer::kernel::Points::new(&x));
+        (0..2 * rows).for_each(|i| covariance.set(i, i, covariance.get(i, i) + gamma));
+        let l = lower_factor(&covariance);
+        let z: Vec<f64> = (0..2 * rows).map(|_| normal(&mut random)).collect();
+        let y: Vec<f64> =
+            (0..2 * rows).map(|i| 3.0 + noise * (0..=i).map(|j| l.get(i, j) * z[j]).sum::<f64>()).collect();
+        let (known, new): (Vec<usize>, Vec<usize>) = ((0..rows).collect(), (rows..2 * rows).collect());
+        let fit = Fit::new(Gaussian::lengthscale(1.0)).scale(mercer::data::Scale::None).lambda(gamma / rows as f64);
+        let model = fit.fit(&rows_of(&x, &known), &y[..rows]).unwrap().model;
+        let method = Method::GaussianProcess;
+        let found = Intervals::new(&model, model.training().unwrap(), &method, 0.9, None).unwrap();
+        shares += found.at(&rows_of(&x, &new)).unwrap()[0].coverage(&y[rows..]).unwrap().share;
+    }
+    let share = shares / f64::from(draws);
+    println!("Gaussian process at 0.9: {share:.3}");
+    assert!((0.88..0.915).contains(&share), "{share}");
+}
+
+/// L with LLᵀ = A, by the definition.
+fn lower_factor(a: &Matrix) -> Matrix {
+    let n = a.rows();
+    let mut l = Matrix::from_fn(n, n, |_, _| 0.0);
+    for j in 0..n {
+        for i in j..n {
+            let known: f64 = (0..j).map(|k| l.get(i, k) * l.get(j, k)).sum();
+            let left = a.get(i, j) - known;
+            l.set(i, j, if i == j { left.sqrt() } else { left / l.get(j, j) });
+        }
+    }
+    l
+}
+
+/// A level so small that no row is needed has an interval all the same.
+#[test]
+fn the_least_levels_have_an_interval() {
+    let mut random = ChaCha8Rng::seed_from_u64(14);
+    let (x, y) = draw(12, 0.2, &mut random);
+    let model = Fit::new(Gaussian::lengthscale(1.0)).lambda(0.01).fit(&x, &y).unwrap().model;
+    for method in [Method::JackknifePlus, Method::CvPlus(Folds::random(12, 3, 1).unwrap()), Method::GaussianProcess] {
+        let found = Intervals::new(&model, model.training().unwrap(), &method, 1e-12, None).unwrap();
+        assert!(found.at(&x).unwrap()[0].lower.iter().all(|end| end.unwrap().is_finite()));
+    }
+}
+
 /// A table of numbers, the last column the target.
 fn table(name: &str) -> Option<Vec<Vec<f64>>> {
     let path = format!("{}/../../../shared/data/{name}.csv", env!("CARGO_MANIFEST_DIR"));

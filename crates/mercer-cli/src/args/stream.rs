@@ -15,7 +15,8 @@ use super::values::{KernelArgument, ScaleArgument, Style, exponent, kernels, lam
 /// --lambda it is chosen then, and again whenever the number of rows has doubled: by exact leave-one-out, on landmarks by
 /// generalised cross-validation.
 ///
-/// CSV is read as it arrives; with - a line is said for each report. Other formats and gzipped files are read whole first.
+/// CSV is read as it arrives; with - a line is said for each report. Parquet is read in batches, other formats and gzipped
+/// files whole first.
 ///
 /// Examples:
 ///

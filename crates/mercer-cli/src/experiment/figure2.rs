@@ -65,9 +65,9 @@ pub fn run(setting: &Setting) -> anyhow::Result<Findings> {
         0,
         "With all training rows the two are one function: λ₂ was made so. With fewer rows M-RLSR keeps λ and finds another \
          effective ridge μ = (λm/2)‖f‖^(m−2), while ridge keeps λ₂. ‖f‖ grows with the rows and m < 2, so that μ falls with \
-         them: M-RLSR regularises small parts a little more. The paper draws M-RLSR clearly below kernel ridge; here the \
-         two differ by a few per cent at the smallest parts, by much less than the deviation between runs, and by nothing \
-         beyond about a third of the rows. Its advantage is not reproduced with λ₂ from its own lemma on all training \
+         them: M-RLSR regularises small parts a little more. The paper draws M-RLSR clearly below kernel ridge; in the ten \
+         runs of docs/replication.md the two differ by a few per cent at the smallest parts, by much less than the \
+         deviation between runs, and by nothing beyond about a third of the rows. Its advantage was not reproduced there with λ₂ from its own lemma on all training \
          rows; the paper does not say on which rows it evaluated that."
             .into(),
     );

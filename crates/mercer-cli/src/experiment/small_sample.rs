@@ -11,6 +11,7 @@ use mercer::split::divide;
 use super::findings::{Findings, least, spread};
 use super::setting::{Set, Setting};
 use crate::grid::{Cell, Grid};
+use crate::score::NumberScore;
 use crate::svg::dots::{self, Dot};
 
 const SETS: [&str; 8] =
@@ -66,9 +67,9 @@ pub fn run(setting: &Setting) -> anyhow::Result<Findings> {
     findings.picture("small-sample", dots::draw(&ranked, &title, "mean rank ± standard deviation (1 is best)"));
     findings.remark(
         "Braga and Monard report that the additive spline with FPE or leave-one-out beats the Gaussian kernel with \
-         leave-one-out on small samples. With leave-one-out the spline is ahead where the target is nearly additive \
-         and behind where it is not. FPE is as good only where there is little noise: as λ → 0 it falls towards \
-         interpolation, so that it chooses too little regularisation elsewhere. docs/small-samples.md says more.",
+         leave-one-out on small samples. In the run of docs/small-samples.md the spline with leave-one-out is ahead where \
+         the target is nearly additive and behind where it is not, and FPE is as good only where there is little \
+         noise: as λ → 0 it falls towards interpolation, so that it chooses too little regularisation elsewhere.",
     );
     Ok(findings)
 }
@@ -90,8 +91,10 @@ fn compare(setting: &Setting, set: &Set, rows: usize) -> anyhow::Result<Vec<Vec<
                 .criterion(Criterion::parse(criterion)?)
                 .scale(*scale);
             let predicted = fit.fit_frame(&learned, &set.roles)?.model.predict_frame(&seen)?.swap_remove(0);
-            let squares = set.targets(test).into_iter().zip(predicted).map(|(y, f)| (y - f.unwrap_or(y)).powi(2));
-            errors[method].push((squares.sum::<f64>() / test.len() as f64).sqrt() / deviation);
+            let Some(score) = NumberScore::of(&set.targets(test), &predicted, None) else {
+                anyhow::bail!("{}: no row of the test part can be predicted", set.name)
+            };
+            errors[method].push(score.rmse / deviation);
         }
     }
     Ok(errors)

@@ -20,9 +20,12 @@ fn two_hundred_thousand_rows() {
         (&["--lambda", "0.1"], "320 GB"),
     ] {
         let all = line(&[&["fit", "t.csv", "--target", "y", "--exact", "--output", "m.mercer"], arguments]);
-        let started = Instant::now();
-        let output = lab.command(&all).output().unwrap();
-        let elapsed = started.elapsed();
+        // The least of three, because others may be using the machine.
+        let timed = || {
+            let started = Instant::now();
+            (lab.command(&all).output().unwrap(), started.elapsed())
+        };
+        let (output, elapsed) = (0..3).map(|_| timed()).min_by_key(|(_, elapsed)| *elapsed).unwrap();
         let message = error(&output);
         assert_eq!(output.status.code(), Some(1), "{message}");
         assert!(message.contains("200000 rows need") && message.contains(needed), "{message}");

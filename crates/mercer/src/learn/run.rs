@@ -15,6 +15,7 @@ use crate::loss::{Loss, Shape};
 use crate::plan::{self, Method, Plan};
 use crate::solver::convex::Problem;
 use crate::solver::convex::linear::margin_loss;
+use crate::solver::dual::SINGLE_PRECISION_GAP;
 use crate::space;
 
 /// A kernel with what was chosen on it, one curve per group.
@@ -26,8 +27,8 @@ pub(super) struct Candidate {
     score: f64,
 }
 
-/// Rows from which a single problem does without the whole kernel matrix.
-const ON_DEMAND_FROM: usize = 6000;
+/// Rows from which a single problem does without the whole kernel matrix: with rows in single precision, and with rows in double.
+const ON_DEMAND_FROM: (usize, usize) = (1000, 6000);
 
 impl Learn {
     pub(super) fn run(&self, frame: &Frame, roles: &Roles) -> Result<Learned> {
@@ -78,13 +79,15 @@ impl Learn {
             return Method::Features;
         }
         let is_tube = matches!(self.losses[0][0].shape(), Shape::Tube(_));
+        let in_single = 0.4 * self.tolerance >= SINGLE_PRECISION_GAP;
+        let on_demand_from = if in_single { ON_DEMAND_FROM.0 } else { ON_DEMAND_FROM.1 };
         let models: usize = targets.groups.iter().map(|group| group.outputs.len()).sum();
         if is_multinomial {
             Method::Multinomial
         } else if is_tube
             && self.fixed().is_some_and(|(exponent, _)| exponent == 2.0)
             && models == 1
-            && targets.design.rows() >= ON_DEMAND_FROM
+            && targets.design.rows() >= on_demand_from
         {
             // One problem reads few rows of the matrix; those that are needed are cheaper than all.
             Method::DualOnDemand

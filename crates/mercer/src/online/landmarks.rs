@@ -212,9 +212,13 @@ impl Landmarks {
     }
 
     /// The ridge solution at the least ridge that the moments allow.
-    fn settle_at_rounding(&mut self, follower: &Follower) -> Result<()> {
+    fn settle_at_rounding(&mut self, follower: &mut Follower) -> Result<()> {
         let asked = follower.minimum.log_ridge.map_or(0.0, |t| ridge_to_gamma(t, self.rows));
-        let gamma = asked.max(ROUNDING * self.trace());
+        let least = ROUNDING * self.trace();
+        let gamma = asked.max(least);
+        if asked < least {
+            follower.minimum.log_ridge = Some(libm::log(gamma / self.rows as f64));
+        }
         let found = eigen(self.moments.clone())?;
         self.weights = vec![0.0; self.cross.len()];
         for (k, d) in found.values.iter().enumerate() {

@@ -117,7 +117,7 @@ const NEWTON_AFTER: usize = 16;
 const MANY_DIGITS: f64 = 1e-7;
 const FEW_ROWS: usize = 500;
 /// Gaps below this are asked of a method that keeps K in double precision.
-const SINGLE_PRECISION_GAP: f64 = 5e-6;
+pub(crate) const SINGLE_PRECISION_GAP: f64 = 5e-6;
 
 /// Minimises. See the head of this chapter for the problem.
 pub fn solve(rows: &dyn KernelRows, problem: &BoxProblem<'_>, settings: &BoxSettings<'_>) -> Result<BoxSolution> {

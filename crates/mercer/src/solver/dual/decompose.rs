@@ -23,8 +23,11 @@ pub(super) struct Limits<'a> {
     pub go_on: &'a (dyn Fn() -> bool + Sync),
 }
 
-/// Variables in a working set, at first and at most: it grows when more than half as many are inside their boxes.
-const WORKING_SET: (usize, usize) = (1024, 2048);
+/// Variables in a working set, at most: it grows when more than half as many are inside their boxes.
+const LARGEST_SET: usize = 2048;
+/// Variables in the first working set, within these limits a sixteenth of all: few rows are all that small problems need.
+const FIRST_SET: (usize, usize) = (128, 1024);
+const FIRST_SHARE: usize = 16;
 /// Steps per variable of a working set between two looks at the rest.
 const STEPS_PER_VARIABLE: usize = 20;
 /// Working sets between two measurements of the gap.
@@ -46,8 +49,8 @@ pub(super) fn run<S: Store>(
     let n = store.len();
     let diagonal = store.diagonal();
     let movable = (0..n).filter(|i| problem.lower[*i] < problem.upper[*i]).count();
-    let most = WORKING_SET.1.min(movable).min(store.capacity());
-    let mut size = WORKING_SET.0.min(most);
+    let most = LARGEST_SET.min(movable).min(store.capacity());
+    let mut size = (movable / FIRST_SHARE).clamp(FIRST_SET.0, FIRST_SET.1).min(most);
     let mut gradient: Vec<f64> = (0..n).map(|i| fitted[i] - problem.target[i]).collect();
     let mut chosen: Vec<usize> = Vec::new();
     let mut block = Block::<S::Element>::new(size);
