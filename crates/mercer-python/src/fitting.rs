@@ -159,7 +159,7 @@ pub fn fit_linear(
 
 /// The same for rows of which only what is not zero is stored: `starts`, `places` and `values` of a CSR matrix.
 #[pyfunction]
-#[pyo3(signature = (width, starts, places, values, y, weights, reading, choosing, penalty, gamma, tolerance))]
+#[pyo3(signature = (width, starts, places, values, y, weights, groups, reading, choosing, penalty, gamma, tolerance))]
 #[expect(clippy::too_many_arguments, reason = "a CSR matrix is three arrays and a width")]
 pub fn fit_sparse(
     py: Python<'_>,
@@ -169,6 +169,7 @@ pub fn fit_sparse(
     values: PyReadonlyArray1<'_, f64>,
     y: PyReadonlyArray2<'_, f64>,
     weights: Option<PyReadonlyArray1<'_, f64>>,
+    groups: Option<Vec<u32>>,
     reading: Reading,
     choosing: Choosing,
     penalty: &str,
@@ -187,7 +188,7 @@ pub fn fit_sparse(
     let weights: Option<Vec<f64>> = weights.map(|weights| weights.as_array().iter().copied().collect());
     run(py, move |observer| {
         let x = sparse(width, &starts, &places, &values)?;
-        let fitted = fit.observer(observer).fit_sparse(&x, &y, weights.as_deref())?;
+        let fitted = fit.observer(observer).fit_sparse(&x, &y, weights.as_deref(), groups.as_deref())?;
         let found = Found::of_linear(&fitted);
         Ok(Model::new(fitted.model, found, None))
     })

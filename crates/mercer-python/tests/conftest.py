@@ -1,5 +1,10 @@
 """Small tables that all tests use."""
 
+import os
+
+# scikit-learn leaves out its check of the array API unless SciPy was told of it before it is imported.
+os.environ["SCIPY_ARRAY_API"] = "1"
+
 import numpy as np
 import pytest
 

@@ -22,14 +22,10 @@ ESTIMATORS = [
     mercer.QuantileRegressor(),
     mercer.HuberRegressor(),
     mercer.SVC(),
-    mercer.SVC(probability=True),
     mercer.KernelLogistic(),
     mercer.Nystroem(),
     mercer.AutoKernelRegressor(),
 ]
-
-# scikit-learn skips these by itself where a library it wants is not installed or array API dispatch is off.
-SKIPPED_BY_SCIKIT_LEARN = {"check_array_api_input"}
 
 
 def test_every_public_estimator_is_checked():
@@ -45,7 +41,7 @@ def test_scikit_learn_has_nothing_to_object(estimator):
         found = check_estimator(estimator, on_fail=None, on_skip=None)
     failed = {one["check_name"]: f"{type(one['exception']).__name__}: {one['exception']}" for one in found if one["status"] == "failed"}
     assert not failed, failed
-    skipped = {one["check_name"] for one in found if one["status"] == "skipped"} - SKIPPED_BY_SCIKIT_LEARN
+    skipped = {one["check_name"] for one in found if one["status"] == "skipped"}
     assert not skipped, skipped
     assert not any(one["expected_to_fail"] for one in found)
     assert len(found) > 40

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_sample_weight, _check_y, check_array, check_consistent_length
 
 from . import _core, _spelling, _tables
@@ -108,7 +110,8 @@ class MercerEstimator(FittedModel, BaseEstimator):  # type: ignore[misc]
         if labels is not None:
             targets = [_tables.fresh_name(wanted, taken)]
             if isinstance(labels, list):
-                table.add_texts(targets[0], labels if keep is None else [one for one, k in zip(labels, keep, strict=True) if k])
+                kept = np.ones(len(labels), dtype=bool) if keep is None else keep
+                table.add_texts(targets[0], [one for one, used in zip(labels, kept, strict=True) if used])
             else:
                 table.add_numbers(targets[0], labels if keep is None else labels[keep])
         else:
@@ -124,13 +127,21 @@ class MercerEstimator(FittedModel, BaseEstimator):  # type: ignore[misc]
         if weights is not None:
             used = weights if keep is None else weights[keep]
             total = float(used.sum())
-            roles["weight"] = _tables.fresh_name("weight", table.names)
-            table.add_numbers(roles["weight"], used)
+            roles["weight"] = name = _tables.fresh_name("weight", table.names)
+            table.add_numbers(name, used)
         if groups is not None:
             of = groups if keep is None else groups[keep]
-            roles["group"] = _tables.fresh_name("fold", table.names)
-            table.add_numbers(roles["group"], of.astype(np.float64))
+            roles["group"] = name = _tables.fresh_name("fold", table.names)
+            table.add_numbers(name, of.astype(np.float64))
         return Rows(gate, roles, total, keep)
+
+    def _accept(self, model: _core.Model) -> None:
+        """The model of a fit; a certificate that does not hold is said aloud."""
+        self._model = model
+        for summary in self.summaries_:
+            if not summary["certificate"]["holds"]:
+                text = f"without certificate ({summary['target']}): {summary['certificate']['reason']}"
+                warnings.warn(text, ConvergenceWarning, stacklevel=3)
 
     def _table(self, X: Any) -> _core.Table:
         self._core()
@@ -168,12 +179,12 @@ class MercerRegressor(RegressorMixin, MercerEstimator):  # type: ignore[misc]
             name = type(self).__name__
             raise ValueError(f"This {name} estimator requires y to be passed, but the target y is None.")
         several = isinstance(self, MultiOutputMixin)
-        name = getattr(y, "name", None)
+        given = getattr(y, "name", None)
         checked = _check_y(y, multi_output=several, y_numeric=True, estimator=self)
         checked = np.asarray(checked, dtype=np.float64)
         check_consistent_length(_Length(_tables.samples(X)), checked)
         self._is_single = checked.ndim == 1
-        return _Named(checked, name if isinstance(name, str) else None)
+        return _Named(checked, given if isinstance(given, str) else None)
 
     def predict(
         self, X: Any, interval: float | None = None, method: str = "jackknife+", folds: int = 10, seed: int = 1

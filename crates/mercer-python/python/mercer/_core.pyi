@@ -73,6 +73,7 @@ def fit_sparse(
     values: Numbers,
     y: Numbers,
     weights: Numbers | None,
+    groups: list[int] | None,
     reading: Reading,
     choosing: Choosing,
     penalty: str,

@@ -92,7 +92,7 @@ class FittedModel:
         if scaling is None:
             raise AttributeError("coef_ is there for linear functions; a kernel expansion has dual_coef_")
         weights = self._model.coefficients() / np.array([factor for _, _, factor in scaling])[:, None]
-        return weights[:, 0].copy() if self._is_single and weights.shape[1] == 1 else weights.T.copy()
+        return np.array(weights[:, 0] if self._is_single and weights.shape[1] == 1 else weights.T)
 
     @property
     def dual_coef_(self) -> Numbers:

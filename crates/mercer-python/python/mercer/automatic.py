@@ -64,8 +64,10 @@ class AutoKernelRegressor(MultiOutputMixin, MercerRegressor):  # type: ignore[mi
         budget = _spelling._number("budget", self.budget)
         exponents = _spelling.numbers("exponents", self.exponents)
         rows = self._rows(X, self._targets(X, y), None)
-        self._model = _core.fit_automatic(
+        self._accept(
+            _core.fit_automatic(
             rows.gate.table, rows.columns, self._reading(), exponents, self._size(), budget
+        )
         )
         return self
 

@@ -53,7 +53,7 @@ class _Classifier(ClassifierMixin, MercerEstimator):  # type: ignore[misc]
         rows = self._rows(X, _Name(name), weights, labels=_labels(y, classes))
         choosing = self._choosing([self._kernel(rows.gate.x)], self.__dict__["exponent"], penalty_of(self, rows.total))
         settings = loss_settings([loss], self.__dict__["tolerance"], **switches)
-        self._model = _core.fit_loss(rows.gate.table, rows.columns, self._reading(), choosing, settings)
+        self._accept(_core.fit_loss(rows.gate.table, rows.columns, self._reading(), choosing, settings))
         self.classes_ = classes
         self._is_single = len(classes) == 2
         return self

@@ -35,19 +35,18 @@ class _Linear(MultiOutputMixin, MercerRegressor):  # type: ignore[misc]
         criterion, groups = _spelling.folds(cv, X, targets, "kfold:5")
         tolerance = float(self.tolerance)
         if sparse.issparse(X):
-            if groups is not None:
-                raise ValueError("cv of sparse rows must be a number of folds")
-            return self._fit_sparse(X, targets, sample_weight, rule, gamma, chosen, criterion)
+            return self._fit_sparse(X, targets, sample_weight, groups, rule, gamma, lambda total: chosen(total, criterion))
         rows = self._rows(X, targets, sample_weight, groups=groups)
         choosing = self._settings(chosen(rows.total, criterion), rows.gate.x)
-        self._model = _core.fit_linear(rows.gate.table, rows.columns, self._reading(), choosing, rule, gamma, tolerance)
+        _check_folds(choosing, rows.gate.rows)
+        self._accept(_core.fit_linear(rows.gate.table, rows.columns, self._reading(), choosing, rule, gamma, tolerance))
         return self
 
     def _settings(self, penalty: Penalty, x: Numbers | None) -> Choosing:
         return self._choosing(["linear"], 2.0, penalty)
 
     def _fit_sparse(
-        self, X: Any, y: Any, sample_weight: Any, rule: str, gamma: Numbers | None, chosen: Any, criterion: str
+        self, X: Any, y: Any, sample_weight: Any, groups: Any, rule: str, gamma: Numbers | None, chosen: Any
     ) -> Any:
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=True)
         weights = self._weights(sample_weight, X)
@@ -55,10 +54,15 @@ class _Linear(MultiOutputMixin, MercerRegressor):  # type: ignore[misc]
         if weights is not None and not np.all(weights > 0):
             keep = weights > 0
             X, columns, weights = X[keep], columns[keep], weights[keep]
+            groups = None if groups is None else groups[keep]
+        choosing = self._settings(chosen(float(X.shape[0] if weights is None else weights.sum())), None)
+        _check_folds(choosing, X.shape[0])
+        together = None if groups is None else [int(group) for group in groups]
         starts, places, values = _parts(X)
-        choosing = self._settings(chosen(float(X.shape[0] if weights is None else weights.sum()), criterion), None)
-        self._model = _core.fit_sparse(
-            X.shape[1], starts, places, values, columns, weights, self._reading(), choosing, rule, gamma, float(self.tolerance)
+        self._accept(
+            _core.fit_sparse(
+            X.shape[1], starts, places, values, columns, weights, together, self._reading(), choosing, rule, gamma, float(self.tolerance)
+        )
         )
         return self
 
@@ -73,6 +77,12 @@ class _Linear(MultiOutputMixin, MercerRegressor):  # type: ignore[misc]
             raise ValueError("intervals are read off dense rows; give X.toarray()")
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         return np.asarray(X @ self.coef_.T + self.intercept_)
+
+
+def _check_folds(choosing: Choosing, rows: int) -> None:
+    """Folds of a single row cannot be drawn."""
+    if rows < 2 and choosing["lambdas"] is None:
+        raise ValueError("folds need at least two rows; got 1 sample")
 
 
 def _parts(X: Any) -> tuple[NDArray[np.int64], NDArray[np.int64], Numbers]:
@@ -132,7 +142,7 @@ class Ridge(_Linear):
             return self._fit(X, y, sample_weight, "tikhonov", None, lambda total, _: self._penalty(total))  # type: ignore[no-any-return]
         rows = self._rows(X, self._targets(X, y), sample_weight)
         choosing = self._settings(self._penalty(rows.total), None)
-        self._model = _core.fit_power(rows.gate.table, rows.columns, self._reading(), choosing, self._size(), True)
+        self._accept(_core.fit_power(rows.gate.table, rows.columns, self._reading(), choosing, self._size(), True))
         return self
 
     def _to_alpha(self, summary: dict[str, Any]) -> float:

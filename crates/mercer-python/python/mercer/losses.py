@@ -41,7 +41,7 @@ class _LossRegressor(MercerRegressor):
         rows = self._rows(X, targets, sample_weight)
         choosing = self._choosing([self._kernel(rows.gate.x)], self.__dict__["exponent"], penalty_of(self, rows.total))
         loss = loss_settings(losses, self.__dict__["tolerance"], non_crossing=bool(self.__dict__.get("non_crossing", False)))
-        self._model = _core.fit_loss(rows.gate.table, rows.columns, self._reading(), choosing, loss)
+        self._accept(_core.fit_loss(rows.gate.table, rows.columns, self._reading(), choosing, loss))
         return self
 
 

@@ -16,7 +16,7 @@ class _Power(MultiOutputMixin, MercerRegressor):  # type: ignore[misc]
     def _fit(self, rows: Rows, kernels: list[str], exponents: Any, penalty: Penalty, diagnostics: bool = True) -> Any:
         choosing = self._choosing(kernels, exponents, penalty)
         size = self._size()
-        self._model = _core.fit_power(rows.gate.table, rows.columns, self._reading(), choosing, size, diagnostics)
+        self._accept(_core.fit_power(rows.gate.table, rows.columns, self._reading(), choosing, size, diagnostics))
         return self
 
     def _to_alpha(self, summary: dict[str, Any]) -> float:
