@@ -217,7 +217,7 @@ class HuberRegressor(_LossRegressor):
         scale: str | None = "none",
         missing: str = "error",
         text: str = "onehot",
-        tolerance: float = 1e-10,
+        tolerance: float = 1e-12,
         memory: int | None = None,
         seed: int = 1,
     ) -> None:
