@@ -3,7 +3,8 @@
 //!
 //! `timing gram FILE REPEATS LENGTHSCALE` · `timing fit FILE REPEATS LENGTHSCALE LAMBDA coefficients|report` ·
 //! `timing surface FILE REPEATS LENGTHSCALES LAMBDAS EXPONENTS` (ranges as the program takes them; leave-one-out at every
-//! point, then the fit at the best of them; the check is the best leave-one-out RMSE)
+//! point, then the fit at the best of them; the check is the best leave-one-out RMSE) ·
+//! `timing both FILE REPEATS LENGTHSCALE LAMBDA` (a fit with its report, and the predictions of its own rows)
 
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
@@ -29,6 +30,10 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
         return surface(&x, &y, repeats, lengthscale, rest);
     }
     let kernel = Gaussian::lengthscale(lengthscale.parse()?);
+    if what == "both" {
+        let [lambda] = rest else { return Err("both needs LAMBDA".into()) };
+        return both(&x, &y, repeats, &Fit::new(kernel).lambda(lambda.parse()?).without_offset());
+    }
 
     let mut seconds = Vec::new();
     let mut check = 0.0;
@@ -58,6 +63,28 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
     let stages = stages.lock().expect("no panic while held");
     println!("{}", serde_json::json!({ "seconds": seconds, "check": check, "peak_bytes": peak(), "stages": *stages }));
     Ok(())
+}
+
+/// A fit and the predictions of its rows, once to warm up and then `repeats` times; CPU time is that of all of them.
+fn both(x: &Matrix, y: &[f64], repeats: usize, fit: &Fit) -> std::result::Result<(), Box<dyn std::error::Error>> {
+    let mut check = fit.fit(x, y)?.model.predict(x)?.as_slice().iter().sum::<f64>();
+    let before = cpu();
+    let mut seconds = Vec::new();
+    for _ in 0..repeats {
+        let started = Instant::now();
+        check = fit.fit(x, y)?.model.predict(x)?.as_slice().iter().sum();
+        seconds.push(started.elapsed().as_secs_f64());
+    }
+    let cpu = cpu().zip(before).map(|(after, before)| after - before);
+    println!("{}", serde_json::json!({ "seconds": seconds, "cpu": cpu, "check": check }));
+    Ok(())
+}
+
+/// Seconds of processor time so far, in the kernel's ticks of a hundredth.
+fn cpu() -> Option<f64> {
+    let status = std::fs::read_to_string("/proc/self/stat").ok()?;
+    let fields: Vec<&str> = status.rsplit_once(')')?.1.split_whitespace().collect();
+    Some((fields.get(11)?.parse::<f64>().ok()? + fields.get(12)?.parse::<f64>().ok()?) / 100.0)
 }
 
 /// A whole selection: every kernel, λ and exponent.

@@ -255,7 +255,7 @@ impl Learn {
         Learn { non_crossing: true, ..self }
     }
 
-    /// The relative duality gap of the final answer, from 1e-10 to 0.1; 1e-6 if nothing is said.
+    /// The relative duality gap of the final answer, from 1e-13 to 0.1; 1e-6 if nothing is said.
     pub fn tolerance(self, tolerance: f64) -> Self {
         Learn { tolerance, ..self }
     }
@@ -355,8 +355,8 @@ impl Learn {
         }
         check_rising("exponents", &self.exponents)?;
         check_rising("lambdas", lambdas)?;
-        if !(1e-10..=0.1).contains(&self.tolerance) {
-            return Err(Error::argument("tolerance", "from 1e-10 to 0.1, a relative duality gap", self.tolerance));
+        if !(1e-13..=0.1).contains(&self.tolerance) {
+            return Err(Error::argument("tolerance", "from 1e-13 to 0.1, a relative duality gap", self.tolerance));
         }
         if !matches!(self.criterion, Criterion::KFold(_) | Criterion::LeaveOneOut) {
             let must = "kfold or loo (approximate) for this loss";

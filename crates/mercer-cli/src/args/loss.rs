@@ -76,8 +76,8 @@ fn measure(name: &str) -> Result<Measure, mercer::Error> {
 }
 
 fn tolerance(text: &str) -> Result<f64, String> {
-    let gap = text.parse().ok().filter(|gap| (1e-10..=0.1).contains(gap));
-    gap.ok_or_else(|| "it must be a number from 1e-10 to 0.1".into())
+    let gap = text.parse().ok().filter(|gap| (1e-13..=0.1).contains(gap));
+    gap.ok_or_else(|| "it must be a number from 1e-13 to 0.1".into())
 }
 
 /// `balanced`, or `yes=3,no=1`; names may have "=" in them, the last one counts.

@@ -1,6 +1,6 @@
 //! The training data, ready for a kernel.
 
-use super::encoder::{Encoder, Encoding, Missing, not_a_number};
+use super::encoder::{Encoder, Encoding, Feature, Missing, Scale, TextAs, not_a_number};
 use super::frame::{Column, Frame};
 use crate::error::{Error, Result};
 use crate::kernel::Points;
@@ -138,6 +138,25 @@ impl Design {
             dropped_missing: 0,
             dropped_weightless: 0,
         }
+    }
+
+    /// Targets and weights of rows whose features are kept elsewhere, read as they are.
+    pub(crate) fn of_plain(rows: usize, features: usize, y: &Matrix, weights: Option<&[f64]>) -> Result<Self> {
+        if features == 0 {
+            return Err(Error::Empty("there must be at least one feature".into()));
+        }
+        // One column stands for all, so that targets and weights pass the same gate as those of a table.
+        let (frame, roles) = Design::frame_of(&Matrix::zeros(rows, 1), y, weights)?;
+        if let Some(row) = weights.and_then(|weights| weights.iter().position(|w| *w == 0.0)) {
+            return Err(Error::cell(row + 1, "weight", "sparse rows of weight 0 must be left out"));
+        }
+        let (missing, text_as) = (Missing::Error, TextAs::OneHot);
+        let encoding = Encoding { scale: Scale::None, missing, text_as, nonnegative: false };
+        let read = Design::new(&frame, &roles, encoding)?;
+        let plain =
+            |j: usize| Feature::Number { name: format!("x{}", j + 1), log: None, shift: 0.0, scale: 1.0, fill: 0.0 };
+        let encoder = Encoder { features: (0..features).map(plain).collect(), ..read.encoder };
+        Ok(Design { points: Points::new(&Matrix::zeros(rows, 0)), encoder, ..read })
     }
 
     /// Plain numbers as a table.

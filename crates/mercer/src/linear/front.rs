@@ -5,7 +5,7 @@ mod model;
 
 use std::sync::Arc;
 
-use super::expand;
+use super::{Features, Sparse, expand};
 use crate::criterion::{Criterion, FoldRule, Folds};
 use crate::data::{Design, Encoding, Frame, Missing, Roles, Scale, TextAs};
 use crate::error::{Error, Result};
@@ -216,7 +216,31 @@ impl LinearFit {
             None => Arc::new(Linear),
         };
         self.stage("reading")?;
-        self.run(design, kernel)
+        let x = self.features(&design, &kernel)?;
+        self.run(design, &x, kernel)
+    }
+
+    /// Fits rows of which only what is not zero is stored, as they are: unscaled, features called `x1`, `x2`, …. The
+    /// Lasso and the elastic net never store the zeros; other penalties decompose the whole matrix.
+    /// Rows of one entry of `groups` stay in one fold.
+    pub fn fit_sparse(
+        &self,
+        x: &Sparse,
+        y: &Matrix,
+        weights: Option<&[f64]>,
+        groups: Option<&[u32]>,
+    ) -> Result<LinearFitted> {
+        self.check_settings()?;
+        if self.kernel.is_some() || self.scale != Scale::None || self.degree > 1 {
+            let must = "without kernel, scaling and polynomial features: each would fill in the zeros";
+            return Err(Error::argument("a fit of sparse rows", must, "one of them"));
+        }
+        let is_dense = !matches!(self.penalty, Penalty::Lasso | Penalty::ElasticNet { .. });
+        self.check_memory(x.rows(), if is_dense { x.cols() } else { 1 + x.stored() / x.rows().max(1) })?;
+        let design = Design::of_plain(x.rows(), x.cols(), y, weights)?;
+        let design = Design { groups: groups.map(<[u32]>::to_vec), ..design };
+        self.stage("reading")?;
+        self.run(design, &Features::Sparse(x.clone()), Arc::new(Linear))
     }
 
     fn stage(&self, name: &'static str) -> Result<()> {

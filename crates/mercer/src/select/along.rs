@@ -2,10 +2,14 @@
 
 use super::Scorer;
 use super::judge::{Extras, Judge};
-use crate::criterion::{Criterion, Folds};
+use crate::criterion::{Criterion, FoldRule, Folds};
 use crate::error::{Error, Result};
 use crate::fit::Fitted;
+use crate::model::{Model, Summary};
+use crate::solver::deletion::Divisor;
 use crate::solver::power;
+use crate::spectrum::{Spectrum, Target};
+use crate::training::{Refitted, Training};
 
 /// One λ.
 #[derive(Debug, Clone, PartialEq)]
@@ -40,44 +44,85 @@ impl Fitted {
             Error::argument("the fit", "one whose λ was chosen, so that there is a decomposition", "one at a given λ")
         })?;
         let coordinates = spectrum.target(self.design.y.col(target))?;
-        let targets = [&coordinates];
-        let path = spectrum.path(&targets);
-        let log_lambdas: Vec<f64> = match lambdas {
-            Some(lambdas) => lambdas.iter().map(|lambda| libm::log(*lambda)).collect(),
-            None => super::lambdas_along(&path, spectrum.largest(), spectrum.weight_sum(), exponent),
-        };
-        let mut points: Vec<PathPoint> = log_lambdas
-            .iter()
-            .enumerate()
-            .map(|(index, log_lambda)| {
-                // Given numbers stay as they were given.
-                let lambda = lambdas.map_or_else(|| libm::exp(*log_lambda), |lambdas| lambdas[index]);
-                let ridge = power::minimum(&path, exponent, lambda).log_ridge.map(libm::exp);
-                PathPoint {
-                    lambda,
-                    effective_ridge: ridge,
-                    norm: ridge.map_or(0.0, |ridge| path.norm(ridge)),
-                    dof: ridge.map_or(f64::from(spectrum.has_offset()), |ridge| path.dof(ridge)),
-                    train_rmse: ridge.map_or_else(|| path.zero_mse(), |ridge| path.train_mse(ridge)).sqrt(),
-                    criteria: Vec::new(),
-                }
-            })
-            .collect();
-        for criterion in criteria {
-            let folds = match criterion {
-                Criterion::KFold(rule) => {
-                    Some(Folds::draw(rule, self.design.rows(), self.design.groups.as_deref(), seed)?)
-                }
-                _ => None,
-            };
-            let extras = Extras { folds, unlabelled: None };
-            let judge = Judge::new(spectrum, &targets, criterion, &extras, None)?
-                .ok_or_else(|| Error::argument("the target", "one that varies, in at least two rows", "a constant"))?;
-            for (point, score) in points.iter_mut().zip(judge.scores_at(exponent, &log_lambdas)) {
-                let root = criterion.is_squared_error();
-                point.criteria.push(if root { score.value.sqrt() } else { score.value });
-            }
-        }
-        Ok(points)
+        let draw = |rule: &FoldRule| Folds::draw(rule, self.design.rows(), self.design.groups.as_deref(), seed);
+        along(spectrum, &coordinates, exponent, lambdas, criteria, &draw)
     }
+}
+
+impl Model {
+    /// [`Fitted::path`] of a model whose rows are at hand: its own ([`Model::training`]) or those of its table.
+    pub fn path(
+        &self,
+        training: Training,
+        target: usize,
+        exponent: f64,
+        lambdas: Option<&[f64]>,
+        criteria: &[Criterion],
+        seed: u64,
+    ) -> Result<Vec<PathPoint>> {
+        if target >= self.summaries().len() {
+            let must = format!("below the number of targets, {}", self.summaries().len());
+            return Err(Error::argument("the target's place", must, target));
+        }
+        let again = Refitted::new(self, training, None)?;
+        let draw = |rule: &FoldRule| Folds::draw(rule, again.training.rows(), None, seed);
+        along(&again.spectrum, &again.targets[target], exponent, lambdas, criteria, &draw)
+    }
+
+    /// The leave-one-out residuals of every target, exactly, from the model's rows.
+    pub fn leave_one_out(&self, training: Training) -> Result<Vec<Vec<f64>>> {
+        let again = Refitted::new(self, training, None)?;
+        let of = |(target, summary): (&Target, &Summary)| {
+            let deletions = again.spectrum.deletions(target, summary.exponent, summary.lambda, Divisor::Remaining)?;
+            Ok(deletions.fits.iter().map(|fit| fit.residual).collect())
+        };
+        again.targets.iter().zip(self.summaries()).map(of).collect()
+    }
+}
+
+fn along(
+    spectrum: &Spectrum,
+    coordinates: &Target,
+    exponent: f64,
+    lambdas: Option<&[f64]>,
+    criteria: &[Criterion],
+    draw: &dyn Fn(&FoldRule) -> Result<Folds>,
+) -> Result<Vec<PathPoint>> {
+    let targets = [coordinates];
+    let path = spectrum.path(&targets);
+    let log_lambdas: Vec<f64> = match lambdas {
+        Some(lambdas) => lambdas.iter().map(|lambda| libm::log(*lambda)).collect(),
+        None => super::lambdas_along(&path, spectrum.largest(), spectrum.weight_sum(), exponent),
+    };
+    let mut points: Vec<PathPoint> = log_lambdas
+        .iter()
+        .enumerate()
+        .map(|(index, log_lambda)| {
+            // Given numbers stay as they were given.
+            let lambda = lambdas.map_or_else(|| libm::exp(*log_lambda), |lambdas| lambdas[index]);
+            let ridge = power::minimum(&path, exponent, lambda).log_ridge.map(libm::exp);
+            PathPoint {
+                lambda,
+                effective_ridge: ridge,
+                norm: ridge.map_or(0.0, |ridge| path.norm(ridge)),
+                dof: ridge.map_or(f64::from(spectrum.has_offset()), |ridge| path.dof(ridge)),
+                train_rmse: ridge.map_or_else(|| path.zero_mse(), |ridge| path.train_mse(ridge)).sqrt(),
+                criteria: Vec::new(),
+            }
+        })
+        .collect();
+    for criterion in criteria {
+        let folds = match criterion {
+            Criterion::KFold(rule) => Some(draw(rule)?),
+            _ => None,
+        };
+        let extras = Extras { folds, unlabelled: None };
+        let judge = Judge::new(spectrum, &targets, criterion, &extras, None)?
+            .ok_or_else(|| Error::argument("the target", "one that varies, in at least two rows", "a constant"))?;
+        for (point, score) in points.iter_mut().zip(judge.scores_at(exponent, &log_lambdas)) {
+            let root = criterion.is_squared_error();
+            point.criteria.push(if root { score.value.sqrt() } else { score.value });
+        }
+    }
+    Ok(points)
 }

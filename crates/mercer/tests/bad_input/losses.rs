@@ -180,7 +180,7 @@ fn settings(losses: &[&str]) {
                 jobs.push((format!("exponent {exponent} | {spec}, {kernel}"), expect, job(learn, &data)));
             }
             for tolerance in [0.0, -1.0, 1.0, f64::NAN] {
-                let expect = Refused(&["tolerance must be from 1e-10 to 0.1", "got"]);
+                let expect = Refused(&["tolerance must be from 1e-13 to 0.1", "got"]);
                 let learn = learn(spec, kernel).tolerance(tolerance).lambda(0.1);
                 jobs.push((format!("tolerance {tolerance} | {spec}, {kernel}"), expect, job(learn, &data)));
             }

@@ -13,14 +13,17 @@ use crate::penalty::Penalty;
 use crate::space;
 
 impl LinearFit {
-    pub(super) fn run(&self, design: Design, kernel: SharedKernel) -> Result<LinearFitted> {
-        let is_kernel = self.penalty == Penalty::KernelLasso;
-        let x = if is_kernel {
+    /// What coefficients are sought for: the kernel's values, or the features themselves.
+    pub(super) fn features(&self, design: &Design, kernel: &SharedKernel) -> Result<Features> {
+        if self.penalty == Penalty::KernelLasso {
             self.stage("kernel matrix")?;
-            Features::Dense(space::gram(&*kernel, &design.points))
-        } else {
-            Features::Dense(design.points.to_matrix())
-        };
+            return Ok(Features::Dense(space::gram(&**kernel, &design.points)));
+        }
+        Ok(Features::Dense(design.points.to_matrix()))
+    }
+
+    pub(super) fn run(&self, design: Design, x: &Features, kernel: SharedKernel) -> Result<LinearFitted> {
+        let is_kernel = self.penalty == Penalty::KernelLasso;
         let weights = design.weights.as_deref();
         let folds = self.folds(&design)?;
         let go_on = || self.observer.as_ref().is_none_or(|observer| observer("solving"));
@@ -28,9 +31,9 @@ impl LinearFit {
         let (mut tried, mut statistics) = (Vec::new(), Vec::new());
         for t in 0..design.y.cols() {
             self.stage("solving")?;
-            let problem = Problem { target: &design.targets[t], x: &x, y: design.y.col(t), weights };
+            let problem = Problem { target: &design.targets[t], x, y: design.y.col(t), weights };
             let (lambda, solution, trial, certificate) = if self.penalty == Penalty::None {
-                let found = self.least_squares(&design, &x, t)?;
+                let found = self.least_squares(&design, x, t)?;
                 let certificate = of_least_squares(&found);
                 let solution = as_solution(&found, self.offset, design.weight_sum());
                 statistics.push(found);
@@ -43,7 +46,7 @@ impl LinearFit {
             if solution.coefficients.iter().any(|w| !w.is_finite()) || !solution.intercept.is_finite() {
                 return Err(Error::Decomposition("the coefficients are not finite".into()));
             }
-            let values = solution.predict(&x)?;
+            let values = solution.predict(x)?;
             let held_out = trial.as_ref().and_then(|trial| {
                 let standard_error = trial.standard_errors.as_ref()?[trial.chosen];
                 Some(HeldOut { measure: "squared".into(), value: trial.scores[trial.chosen], standard_error })

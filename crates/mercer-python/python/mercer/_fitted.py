@@ -1,0 +1,199 @@
+"""What every fitted model can say of itself, whether it was fitted here or loaded from a file."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import NotFittedError
+
+from ._effects import Effects
+from ._page import page
+
+if TYPE_CHECKING:
+    from ._core import Model, Table
+
+Numbers = NDArray[np.float64]
+
+
+class FittedModel:
+    """Everything that follows from a model of the core, `self._model`."""
+
+    _model: Model
+    _is_single = True
+
+    def _core(self) -> Model:
+        """The model of the core; refuses before there is one."""
+        if "_model" not in self.__dict__:
+            name = type(self).__name__
+            text = f"This {name} instance is not fitted yet. Call 'fit' with appropriate arguments before using this estimator."
+            raise NotFittedError(text)
+        return self._model
+
+    def _known(self, attribute: str) -> Model:
+        """The same for an attribute: before a fit it is not there."""
+        if "_model" not in self.__dict__:
+            raise AttributeError(f"{type(self).__name__} has {attribute} once it is fitted")
+        return self._model
+
+    def _table(self, X: Any) -> Table:
+        raise NotImplementedError
+
+    @property
+    def summaries_(self) -> list[dict[str, Any]]:
+        """What was found, one dictionary per target (or class, or quantile)."""
+        return list(json.loads(self._known("summaries_").summaries()))
+
+    def _each(self, name: str) -> Any:
+        values = [summary[name] for summary in self.summaries_]
+        return values[0] if self._is_single and len(values) == 1 else values
+
+    @property
+    def certificate_(self) -> Any:
+        """What was verified of the answer: a dictionary, with several targets a list of them."""
+        return self._each("certificate")
+
+    @property
+    def lambda_(self) -> Any:
+        """λ, given or chosen."""
+        return self._each("lambda")
+
+    @property
+    def exponent_(self) -> Any:
+        """m of λ‖f‖ᵐ, given or chosen."""
+        return self._each("exponent")
+
+    @property
+    def effective_ridge_(self) -> Any:
+        """The ridge that gives the same function; None for the zero function."""
+        return self._each("effective_ridge")
+
+    @property
+    def kernel_(self) -> str:
+        """The kernel, with its numbers."""
+        return self._known("kernel_").kernel
+
+    @property
+    def intercept_(self) -> Any:
+        """b. For a linear function in the units of the table, else on the features as the model scales them."""
+        scaling = self._known("intercept_").scaling()
+        offsets = np.array([summary["intercept"] for summary in self.summaries_])
+        if scaling is not None:
+            shift = np.array([one / factor for _, one, factor in scaling])
+            offsets = offsets - shift @ self._model.coefficients() if np.any(shift) else offsets
+        return float(offsets[0]) if self._is_single and len(offsets) == 1 else offsets
+
+    @property
+    def coef_(self) -> Numbers:
+        """The coefficients of a linear function, in the units of the table."""
+        scaling = self._known("coef_").scaling()
+        if scaling is None:
+            raise AttributeError("coef_ is there for linear functions; a kernel expansion has dual_coef_")
+        weights = self._model.coefficients() / np.array([factor for _, _, factor in scaling])[:, None]
+        return np.array(weights[:, 0] if self._is_single and weights.shape[1] == 1 else weights.T)
+
+    @property
+    def dual_coef_(self) -> Numbers:
+        """α of f = Σ αᵢ k(·, xᵢ)."""
+        model = self._known("dual_coef_")
+        if model.points == 0:
+            raise AttributeError("dual_coef_ is there for kernel expansions; a linear function has coef_")
+        alpha = model.coefficients()
+        return alpha[:, 0].copy() if self._is_single and alpha.shape[1] == 1 else alpha
+
+    @property
+    def loo_(self) -> Numbers:
+        """The residuals yᵢ − f₋ᵢ(xᵢ) − b₋ᵢ of the fits without row i, exactly; for the squared loss with λ‖f‖ᵐ."""
+        try:
+            residuals = self._known("loo_").leave_one_out()
+        except ValueError as error:
+            raise AttributeError(f"loo_: {error}") from error
+        return residuals[:, 0] if self._is_single and residuals.shape[1] == 1 else residuals
+
+    @property
+    def surface_(self) -> list[dict[str, Any]]:
+        """The criterion wherever it was computed: one entry per kernel, loss, exponent and target. Empty when nothing was chosen,
+        and in a model that was loaded or unpickled."""
+        return self._known("surface_").trials()
+
+    @property
+    def path_(self) -> dict[str, Numbers]:
+        """Everything along λ: at the model's exponent for the squared loss with λ‖f‖ᵐ, else the criterion that chose λ."""
+        trials = self._known("path_").trials()
+        loss, rule = self.summaries_[0]["loss"], self.summaries_[0]["penalty"]
+        try:
+            if loss == "squared" and rule == "norm-power":
+                return self.path()
+        except ValueError as error:
+            raise AttributeError(f"path_: {error}") from error
+        if not trials:
+            raise AttributeError("path_ is there once λ was chosen along a path (reg_lambda='kfold:5'), or for the squared loss")
+        best = min(trials, key=lambda trial: min(trial["scores"]))
+        columns = {"lambda": best["lambdas"], "score": best["scores"]}
+        columns |= {"standard_error": best["standard_errors"]} if best["standard_errors"] is not None else {}
+        columns |= {"support": best["support"]} if best["support"] is not None else {}
+        return {name: np.asarray(values, dtype=np.float64) for name, values in columns.items()}
+
+    def path(
+        self,
+        exponent: float | None = None,
+        lambdas: Any = None,
+        criteria: tuple[str, ...] = ("loo",),
+        target: int = 0,
+        seed: int = 1,
+    ) -> dict[str, Numbers]:
+        """Norm, degrees of freedom, errors and criteria along λ at any exponent, from one decomposition.
+
+        `lambdas` are rising; without them the whole useful part of the path is shown. Criteria that are mean squared errors are
+        shown as their roots.
+        """
+        model = self._core()
+        own = self.summaries_[target]["exponent"] if exponent is None else float(exponent)
+        given = None if lambdas is None else [float(value) for value in np.ravel(lambdas)]
+        points = model.path(target, own, given, list(criteria), seed)
+        names = ["lambda", "effective_ridge", "norm", "dof", "train_rmse"]
+        table = {name: np.array([point[name] for point in points], dtype=np.float64) for name in names}
+        for place, criterion in enumerate(criteria):
+            name = f"{criterion}_rmse" if criterion == "loo" else criterion
+            table[name] = np.array([point["criteria"][place] for point in points], dtype=np.float64)
+        return table
+
+    def marginal_effects(self, X: Any = None) -> Effects:
+        """∂f/∂xⱼ at every row, in the units of the table, with means, quartiles and (for the squared loss) standard errors.
+
+        Without `X` at the rows of the fit.
+        """
+        model = self._core()
+        found, without = model.effects(None if X is None else self._table(X))
+        return Effects(found, without)
+
+    def save(self, path: Any) -> None:
+        """Writes the model file that `mercer predict` and :func:`mercer.load` read. The file is replaced in one step."""
+        import os
+
+        self._core().save(os.fspath(path))
+
+    def to_bytes(self) -> bytes:
+        """The bytes of the model file."""
+        return self._core().to_bytes()
+
+    def to_onnx(self, path: Any = None) -> bytes:
+        """The ONNX graph of the model, written to `path` if one is given; for Gaussian, linear and polynomial kernels."""
+        model: Any = self._core()
+        if not hasattr(model, "to_onnx"):
+            raise NotImplementedError("this build has no ONNX export")
+        graph = bytes(model.to_onnx())
+        if path is not None:
+            from pathlib import Path
+
+            Path(path).write_bytes(graph)
+        return graph
+
+    def _with_interval(self, table: Table, level: float, method: str, folds: int, seed: int) -> Numbers:
+        ends = self._core().intervals(table, float(level), method, int(folds), int(seed))
+        return ends[:, 0, :] if self._is_single and ends.shape[1] == 1 else ends
+
+    def _page(self) -> str:
+        return page(type(self).__name__, self._core().kernel, self.summaries_)

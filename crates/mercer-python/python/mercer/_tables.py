@@ -1,0 +1,188 @@
+"""The gate: arrays, pandas, Polars, Arrow and anything that offers an Arrow stream become a table of the core.
+
+Numbers go through scikit-learn's own checks. A table with text columns is read column by column, as the program does:
+text is a category, an empty cell is missing, a column of true and false is one of ones and zeros.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import _check_feature_names, _check_n_features, _num_samples, validate_data
+
+from ._core import Table
+
+Cells = NDArray[np.float64] | list[str | None]
+
+
+def is_table(x: Any) -> bool:
+    """Whether it has named columns."""
+    return hasattr(x, "__arrow_c_stream__") or hasattr(x, "__dataframe__") or _is_of(x, "pandas", "DataFrame")
+
+
+def _is_of(x: Any, module: str, name: str) -> bool:
+    known = sys.modules.get(module)
+    return known is not None and isinstance(x, getattr(known, name))
+
+
+def columns_of(x: Any) -> dict[str, Cells]:
+    """Every column: numbers, or texts."""
+    if _is_of(x, "pandas", "DataFrame"):
+        return {str(name): _of_pandas(str(name), x.iloc[:, place]) for place, name in enumerate(x.columns)}
+    if _is_of(x, "polars", "DataFrame"):
+        return {series.name: _of_polars(series) for series in x.get_columns()}
+    try:
+        import pyarrow
+    except ImportError:
+        pyarrow = None
+    if pyarrow is not None:
+        table = pyarrow.table(x)
+        return {name: _of_arrow(name, table.column(place)) for place, name in enumerate(table.column_names)}
+    try:
+        import polars
+    except ImportError:
+        raise ValueError("a table that is neither pandas nor Polars needs pyarrow or Polars to be read") from None
+    return columns_of(polars.DataFrame(x))
+
+
+def _of_pandas(name: str, series: Any) -> Cells:
+    import pandas
+
+    kinds = pandas.api.types
+    if kinds.is_bool_dtype(series.dtype) or (kinds.is_numeric_dtype(series.dtype) and not kinds.is_complex_dtype(series.dtype)):
+        return np.ascontiguousarray(series.to_numpy(dtype=np.float64, na_value=np.nan))
+    if kinds.is_object_dtype(series.dtype) or kinds.is_string_dtype(series.dtype) or isinstance(series.dtype, pandas.CategoricalDtype):
+        return _of_objects(name, [None if missing else cell for cell, missing in zip(series, series.isna(), strict=True)])
+    raise ValueError(f"column {name!r} must hold numbers or text and holds {series.dtype}; drop it or make numbers of it")
+
+
+def _of_objects(name: str, cells: list[Any]) -> Cells:
+    """Objects: text if one of them is, else numbers."""
+    present = [cell for cell in cells if cell is not None]
+    if any(isinstance(cell, str) for cell in present):
+        return [None if cell is None else str(cell) for cell in cells]
+    try:
+        return np.array([np.nan if cell is None else float(cell) for cell in cells], dtype=np.float64)
+    except (TypeError, ValueError):
+        kind = type(present[0]).__name__ if present else "nothing"
+        raise ValueError(f"column {name!r} must hold numbers or text and holds {kind}") from None
+
+
+def _of_polars(series: Any) -> Cells:
+    import polars
+
+    kind = series.dtype
+    if kind.is_numeric() or kind == polars.Boolean or kind == polars.Null:
+        return np.array(series.cast(polars.Float64).fill_null(float("nan")).to_numpy(), dtype=np.float64)
+    if kind in (polars.String, polars.Categorical, polars.Enum):
+        return list(series.cast(polars.String).to_list())
+    raise ValueError(f"column {series.name!r} must hold numbers or text and holds {kind}; drop it or make numbers of it")
+
+
+def _of_arrow(name: str, column: Any) -> Cells:
+    import pyarrow
+
+    kinds = pyarrow.types
+    kind = column.type
+    if kinds.is_dictionary(kind):
+        column, kind = column.cast(kind.value_type), kind.value_type
+    if kinds.is_integer(kind) or kinds.is_floating(kind) or kinds.is_boolean(kind) or kinds.is_decimal(kind) or kinds.is_null(kind):
+        if kinds.is_boolean(kind):
+            column = column.cast(pyarrow.int8())
+        return np.array(column.cast(pyarrow.float64(), safe=False).to_numpy(), dtype=np.float64)
+    if kinds.is_string(kind) or kinds.is_large_string(kind) or kinds.is_string_view(kind):
+        return list(column.to_pylist())
+    raise ValueError(f"column {name!r} must hold numbers or text and holds {kind}; drop it or make numbers of it")
+
+
+def has_text(x: Any) -> bool:
+    """Whether a column of a table is text, told by the types alone where they tell it."""
+    if _is_of(x, "pandas", "DataFrame"):
+        import pandas
+
+        kinds = pandas.api.types
+        return any(not (kinds.is_numeric_dtype(dtype) or kinds.is_bool_dtype(dtype)) for dtype in x.dtypes)
+    return True
+
+
+class Gate:
+    """What came through: a table of the core, and the numbers themselves if it is numbers only."""
+
+    def __init__(self, table: Table, x: NDArray[np.float64] | None, rows: int) -> None:
+        self.table = table
+        self.x = x
+        self.rows = rows
+
+
+def read(estimator: Any, x: Any, *, reset: bool, allow_missing: bool = False, keep: NDArray[np.bool_] | None = None) -> Gate:
+    """Reads the features; `keep` says which rows to use."""
+    if is_table(x) and has_text(x):
+        columns = columns_of(x)
+        if any(isinstance(cells, list) for cells in columns.values()) or not _is_of(x, "pandas", "DataFrame"):
+            return _read_columns(estimator, x, columns, reset, allow_missing, keep)
+    finite: Any = "allow-nan" if allow_missing else True
+    x = validate_data(estimator, x, dtype=np.float64, ensure_all_finite=finite, reset=reset)
+    if keep is not None and not keep.all():
+        x = x[keep]
+    return Gate(Table.from_array(x, feature_names(estimator)), x, x.shape[0])
+
+
+def feature_names(estimator: Any) -> list[str]:
+    """Those of the table of the fit, else x1, x2, …"""
+    names = getattr(estimator, "feature_names_in_", None)
+    if names is None:
+        return [f"x{place + 1}" for place in range(estimator.n_features_in_)]
+    return [str(name) for name in names]
+
+
+def _read_columns(
+    estimator: Any, x: Any, columns: dict[str, Cells], reset: bool, allow_missing: bool, keep: NDArray[np.bool_] | None
+) -> Gate:
+    rows = len(next(iter(columns.values()))) if columns else 0
+    if rows == 0 or not columns:
+        raise ValueError(f"Found array with {rows} sample(s) (shape=({rows}, {len(columns)})) while a minimum of 1 is required.")
+    if _is_of(x, "pandas", "DataFrame") or _is_of(x, "polars", "DataFrame"):
+        _check_feature_names(estimator, x, reset=reset)
+        _check_n_features(estimator, x, reset=reset)
+    else:
+        _remember(estimator, list(columns), reset)
+    table = Table(rows if keep is None else int(keep.sum()))
+    plain = []
+    for name, cells in columns.items():
+        if isinstance(cells, list):
+            table.add_texts(name, cells if keep is None else [cell for cell, kept in zip(cells, keep, strict=True) if kept])
+            continue
+        bad = np.isinf(cells) if allow_missing else ~np.isfinite(cells)
+        if bad.any():
+            row = int(np.argmax(bad))
+            raise ValueError(f"row {row + 1}, column {name!r}: {cells[row]} is not a finite number (NaN or infinity)")
+        cells = cells if keep is None else cells[keep]
+        plain.append(cells)
+        table.add_numbers(name, cells)
+    x_plain = np.column_stack(plain) if len(plain) == len(columns) else None
+    return Gate(table, x_plain, table.rows)
+
+
+def _remember(estimator: Any, names: list[str], reset: bool) -> None:
+    if reset:
+        estimator.feature_names_in_ = np.asarray(names, dtype=object)
+        estimator.n_features_in_ = len(names)
+    elif list(getattr(estimator, "feature_names_in_", names)) != names:
+        known = ", ".join(map(str, estimator.feature_names_in_))
+        raise ValueError(f"the columns must be those of the fit, in their order: {known}; got {', '.join(names)}")
+
+
+def fresh_name(wanted: str, taken: list[str]) -> str:
+    """A column name that no feature has."""
+    known = set(taken)
+    while wanted in known:
+        wanted += "_"
+    return wanted
+
+
+def samples(x: Any) -> int:
+    """The number of rows of anything."""
+    return int(_num_samples(x)) if not hasattr(x, "num_rows") else int(x.num_rows)

@@ -1,0 +1,227 @@
+"""Classes: the support vector machine and logistic regression in a kernel space."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.utils import compute_sample_weight
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_consistent_length, column_or_1d
+
+from . import _core, _tables
+from ._base import MercerEstimator, _Length
+from .losses import loss_settings, penalty_of
+
+Numbers = NDArray[np.float64]
+
+
+def _has_probabilities(estimator: Any) -> bool:
+    """Whether they are stated by the loss, or were asked for."""
+    if isinstance(estimator, KernelLogistic) or estimator.probability:
+        return True
+    raise AttributeError("predict_proba is there with probability=True")
+
+
+class _Classifier(ClassifierMixin, MercerEstimator):  # type: ignore[misc]
+    classes_: NDArray[Any]
+    class_weight: Any
+
+    def _loss(self) -> tuple[str, dict[str, bool]]:
+        raise NotImplementedError
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Fits the classes that `y` names, text or numbers."""
+        if y is None:
+            raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
+        name = getattr(y, "name", None)
+        y = column_or_1d(y, warn=True)
+        check_classification_targets(y)
+        check_consistent_length(_Length(_tables.samples(X)), y)
+        weights = self._weights(sample_weight, X)
+        if self.class_weight is not None:
+            weights = compute_sample_weight(self.class_weight, y) * (1.0 if weights is None else weights)
+        used = y if weights is None else y[weights > 0]
+        classes = np.unique(used)
+        if len(classes) < 2:
+            only = repr(classes[0].item() if hasattr(classes[0], "item") else classes[0]) if len(classes) else "none"
+            raise ValueError(f"there must be at least two classes; the rows have 1 class: {only}")
+        loss, switches = self._loss()
+        rows = self._rows(X, _Name(name), weights, labels=_labels(y, classes))
+        choosing = self._choosing([self._kernel(rows.gate.x)], self.__dict__["exponent"], penalty_of(self, rows.total))
+        settings = loss_settings([loss], self.__dict__["tolerance"], **switches)
+        self._accept(_core.fit_loss(rows.gate.table, rows.columns, self._reading(), choosing, settings))
+        self.classes_ = classes
+        self._is_single = len(classes) == 2
+        return self
+
+    def decision_function(self, X: Any) -> Numbers:
+        """One value per row for two classes (positive: the second), else one for each class."""
+        values = self._core().predict(self._table(X))
+        return values[:, 0] if len(self.classes_) == 2 else np.ascontiguousarray(values)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class of every row."""
+        codes = self._core().classes_of(self._table(X))
+        return np.asarray(self.classes_[codes])
+
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> Numbers:
+        """The probability of every class."""
+        return np.ascontiguousarray(self._core().probabilities(self._table(X)))
+
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
+    def predict_log_proba(self, X: Any) -> Numbers:
+        """Its logarithm."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self.predict_proba(X)))
+
+
+class _Name:
+    """The name of a column of classes."""
+
+    def __init__(self, name: Any) -> None:
+        self.name = name if isinstance(name, str) else None
+
+
+def _labels(y: NDArray[Any], classes: NDArray[Any]) -> list[str] | Numbers:
+    """The classes as the core reads them: text, or numbers. Both sort like `classes`."""
+    if y.dtype.kind in "US" or all(isinstance(one, str) for one in classes):
+        return [str(one) for one in y]
+    if y.dtype.kind in "iuf":
+        numbers = y.astype(np.float64)
+        if len(np.unique(numbers)) == len(np.unique(y)) and np.all(np.abs(numbers) < 1e15):
+            return numbers
+    return np.asarray(np.searchsorted(classes, y), dtype=np.float64)
+
+
+class SVC(_Classifier):
+    """The support vector machine: ``(1/W) sum w max(0, 1 - y (f(x) + b)) + reg_lambda * norm(f)**exponent``.
+
+    More than two classes have one model each, against all others (scikit-learn has one for every pair).
+
+    Parameters
+    ----------
+    kernel, gamma, degree, coef0 : as in :class:`mercer.PowerRidge`.
+    reg_lambda : λ, or the criterion that chooses it (``"kfold:5"``, or the approximate ``"loo"``).
+    C : as scikit-learn and LIBSVM spell it, ``reg_lambda = 1/(2 C W)``. Neither given is ``C=1``; both are an error.
+    class_weight : ``"balanced"`` or a dictionary, times the weights of the rows.
+    probability : whether probabilities are calibrated on held-out rows.
+    squared : the squared hinge loss.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import SVC
+    >>> x = np.linspace(0, 4, 40)[:, None]
+    >>> y = np.where((x[:, 0] > 1.2) & (x[:, 0] < 3), "in", "out")
+    >>> model = SVC("rbf", gamma=2, C=10).fit(x, y)
+    >>> model.predict([[2.0], [3.9]])
+    array(['in', 'out'], dtype='<U3')
+    """
+
+    def __init__(
+        self,
+        kernel: str = "gaussian",
+        *,
+        reg_lambda: float | str | None = None,
+        C: float | None = None,
+        exponent: float = 2.0,
+        gamma: float | str | None = None,
+        degree: int | None = None,
+        coef0: float | None = None,
+        class_weight: Any = None,
+        probability: bool = False,
+        squared: bool = False,
+        fit_intercept: bool = True,
+        scale: str | None = "none",
+        missing: str = "error",
+        text: str = "onehot",
+        tolerance: float = 1e-10,
+        memory: int | None = None,
+        seed: int = 1,
+    ) -> None:
+        self.kernel = kernel
+        self.reg_lambda = reg_lambda
+        self.C = C
+        self.exponent = exponent
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.class_weight = class_weight
+        self.probability = probability
+        self.squared = squared
+        self.fit_intercept = fit_intercept
+        self.scale = scale
+        self.missing = missing
+        self.text = text
+        self.tolerance = tolerance
+        self.memory = memory
+        self.seed = seed
+
+    def _loss(self) -> tuple[str, dict[str, bool]]:
+        return "squared-hinge" if self.squared else "hinge", {"probabilities": bool(self.probability)}
+
+
+class KernelLogistic(_Classifier):
+    """Logistic regression in a kernel space, with probabilities.
+
+    Parameters
+    ----------
+    C : as scikit-learn's `LogisticRegression` spells it, ``reg_lambda = 1/(2 C W)``. Neither given is ``C=1``.
+    multinomial : with more than two classes one model for all, −ln softmax, instead of one per class against the others.
+
+    The other parameters are those of :class:`mercer.SVC`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import KernelLogistic
+    >>> x = np.linspace(0, 4, 40)[:, None]
+    >>> model = KernelLogistic(C=10).fit(x, (x[:, 0] > 2).astype(int))
+    >>> bool(model.predict_proba([[3.5]])[0, 1] > 0.9)
+    True
+    """
+
+    def __init__(
+        self,
+        kernel: str = "gaussian",
+        *,
+        reg_lambda: float | str | None = None,
+        C: float | None = None,
+        exponent: float = 2.0,
+        gamma: float | str | None = None,
+        degree: int | None = None,
+        coef0: float | None = None,
+        class_weight: Any = None,
+        multinomial: bool = False,
+        fit_intercept: bool = True,
+        scale: str | None = "none",
+        missing: str = "error",
+        text: str = "onehot",
+        tolerance: float = 1e-10,
+        memory: int | None = None,
+        seed: int = 1,
+    ) -> None:
+        self.kernel = kernel
+        self.reg_lambda = reg_lambda
+        self.C = C
+        self.exponent = exponent
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.class_weight = class_weight
+        self.multinomial = multinomial
+        self.fit_intercept = fit_intercept
+        self.scale = scale
+        self.missing = missing
+        self.text = text
+        self.tolerance = tolerance
+        self.memory = memory
+        self.seed = seed
+
+    def _loss(self) -> tuple[str, dict[str, bool]]:
+        return "logistic", {"multinomial": bool(self.multinomial)}

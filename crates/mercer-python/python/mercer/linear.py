@@ -1,0 +1,396 @@
+"""Linear functions, and sparse kernel expansions. SciPy's sparse matrices are read as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import MultiOutputMixin
+from sklearn.utils.validation import validate_data
+
+from . import _core, _spelling
+from ._base import MercerRegressor, plain
+from ._settings import Choosing
+from ._spelling import Penalty
+
+Numbers = NDArray[np.float64]
+
+
+class _Linear(MultiOutputMixin, MercerRegressor):  # type: ignore[misc]
+    """Fits with a penalty of linear functions, dense or sparse."""
+
+    tolerance: float = 1e-12
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, rule: str, gamma: Numbers | None, chosen: Any, cv: Any = None) -> Any:
+        """`chosen` gives the penalty for a total weight."""
+        targets = self._targets(X, y)
+        criterion, groups = _spelling.folds(cv, X, targets, "kfold:5")
+        tolerance = float(self.tolerance)
+        if sparse.issparse(X):
+            return self._fit_sparse(X, targets, sample_weight, groups, rule, gamma, lambda total: chosen(total, criterion))
+        rows = self._rows(X, targets, sample_weight, groups=groups)
+        choosing = self._settings(chosen(rows.total, criterion), rows.gate.x)
+        _check_folds(choosing, rows.gate.rows)
+        self._accept(_core.fit_linear(rows.gate.table, rows.columns, self._reading(), choosing, rule, gamma, tolerance))
+        return self
+
+    def _settings(self, penalty: Penalty, x: Numbers | None) -> Choosing:
+        return self._choosing(["linear"], 2.0, penalty)
+
+    def _fit_sparse(
+        self, X: Any, y: Any, sample_weight: Any, groups: Any, rule: str, gamma: Numbers | None, chosen: Any
+    ) -> Any:
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=True)
+        weights = self._weights(sample_weight, X)
+        columns = np.asarray(y if y.ndim == 2 else y[:, None])
+        if weights is not None and not np.all(weights > 0):
+            keep = weights > 0
+            X, columns, weights = X[keep], columns[keep], weights[keep]
+            groups = None if groups is None else groups[keep]
+        choosing = self._settings(chosen(float(X.shape[0] if weights is None else weights.sum())), None)
+        _check_folds(choosing, X.shape[0])
+        together = None if groups is None else [int(group) for group in groups]
+        starts, places, values = _parts(X)
+        self._accept(
+            _core.fit_sparse(
+            X.shape[1], starts, places, values, columns, weights, together, self._reading(), choosing, rule, gamma, float(self.tolerance)
+        )
+        )
+        return self
+
+    def predict(
+        self, X: Any, interval: float | None = None, method: str = "jackknife+", folds: int = 10, seed: int = 1
+    ) -> Any:
+        """The predictions; see :meth:`mercer.PowerRidge.predict`. Sparse rows have no intervals."""
+        self._core()
+        if not sparse.issparse(X):
+            return super().predict(X, interval, method, folds, seed)
+        if interval is not None:
+            raise ValueError("intervals are read off dense rows; give X.toarray()")
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        return np.asarray(X @ self.coef_.T + self.intercept_)
+
+
+def _check_folds(choosing: Choosing, rows: int) -> None:
+    """Folds of a single row cannot be drawn."""
+    if rows < 2 and choosing["lambdas"] is None:
+        raise ValueError("folds need at least two rows; got 1 sample")
+
+
+def _parts(X: Any) -> tuple[NDArray[np.int64], NDArray[np.int64], Numbers]:
+    """A CSR matrix whose columns ascend in every row, each once."""
+    X = sparse.csr_matrix(X, copy=not X.has_canonical_format)
+    X.sum_duplicates()
+    return X.indptr.astype(np.int64), X.indices.astype(np.int64), X.data.astype(np.float64)
+
+
+class Ridge(_Linear):
+    """Ridge regression: ``(1/W) sum w (y - x'w - b)**2 + reg_lambda * norm(w)**2``.
+
+    Parameters
+    ----------
+    reg_lambda : λ, or the criterion that chooses it: ``"loo"`` (exact), ``"gcv"``, ``"kfold:10"``, …
+    alpha : scikit-learn's: ``reg_lambda = alpha / W``. Neither given is ``alpha=1``; both are an error.
+
+    The other parameters are those of :class:`mercer.PowerRidge`. Sparse rows need a λ that is given, and are made dense.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import Ridge
+    >>> x = np.arange(20.0).reshape(10, 2) % 7
+    >>> model = Ridge(alpha=1e-8).fit(x, 3 * x[:, 0] - x[:, 1] + 1)
+    >>> model.coef_.round(6), round(model.intercept_, 6)
+    (array([ 3., -1.]), 1.0)
+    """
+
+    def __init__(
+        self,
+        *,
+        reg_lambda: float | str | None = None,
+        alpha: float | None = None,
+        fit_intercept: bool = True,
+        scale: str | None = "none",
+        missing: str = "error",
+        memory: int | None = None,
+        seed: int = 1,
+    ) -> None:
+        self.reg_lambda = reg_lambda
+        self.alpha = alpha
+        self.fit_intercept = fit_intercept
+        self.scale = scale
+        self.missing = missing
+        self.memory = memory
+        self.seed = seed
+
+    def _penalty(self, total: float) -> Penalty:
+        return _spelling.penalty(self.reg_lambda, {"alpha": (self.alpha, lambda alpha: alpha / total)}, 1.0 / total)
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Ridge:
+        """Fits one target, or several (the columns of `y`)."""
+        if sparse.issparse(X):
+            if isinstance(self.reg_lambda, str):
+                raise ValueError("λ of sparse rows must be given; a criterion needs dense ones")
+            return self._fit(X, y, sample_weight, "tikhonov", None, lambda total, _: self._penalty(total))  # type: ignore[no-any-return]
+        rows = self._rows(X, self._targets(X, y), sample_weight)
+        choosing = self._settings(self._penalty(rows.total), None)
+        self._accept(_core.fit_power(rows.gate.table, rows.columns, self._reading(), choosing, self._size(), True))
+        return self
+
+    def _to_alpha(self, summary: dict[str, Any]) -> float:
+        return float(summary["lambda"] * summary["rows"])
+
+
+class Tikhonov(_Linear):
+    """``(1/W) sum w (y - x'w - b)**2 + reg_lambda * norm(gamma @ w)**2``: ridge with a matrix.
+
+    Parameters
+    ----------
+    gamma : ``"identity"``, ``"first-differences"``, ``"second-differences"`` of neighbouring coefficients, or a matrix with one
+        column per feature.
+    reg_lambda : λ, or ``"kfold:10"`` to choose it.
+    alpha : ``reg_lambda = alpha / W``. Neither given is ``alpha=1``; both are an error.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import Tikhonov
+    >>> x = np.eye(6)
+    >>> model = Tikhonov("first-differences", reg_lambda=1e6, fit_intercept=False).fit(x, np.arange(6.0))
+    >>> np.ptp(model.coef_) < 1e-4
+    np.True_
+    """
+
+    def __init__(
+        self,
+        gamma: Any = "identity",
+        *,
+        reg_lambda: float | str | None = None,
+        alpha: float | None = None,
+        fit_intercept: bool = True,
+        scale: str | None = "none",
+        missing: str = "error",
+        memory: int | None = None,
+        seed: int = 1,
+    ) -> None:
+        self.gamma = gamma
+        self.reg_lambda = reg_lambda
+        self.alpha = alpha
+        self.fit_intercept = fit_intercept
+        self.scale = scale
+        self.missing = missing
+        self.memory = memory
+        self.seed = seed
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Tikhonov:
+        """Fits one target, or several (the columns of `y`)."""
+        named = isinstance(self.gamma, str)
+        rule = f"tikhonov(gamma={self.gamma})" if named else "tikhonov"
+        matrix = None if named else plain(self.gamma)
+
+        def chosen(total: float, _: str) -> Penalty:
+            return _spelling.penalty(self.reg_lambda, {"alpha": (self.alpha, lambda alpha: alpha / total)}, 1.0 / total)
+
+        self._fit(X, y, sample_weight, rule, matrix, chosen)
+        return self
+
+    def _to_alpha(self, summary: dict[str, Any]) -> float:
+        return float(summary["lambda"] * summary["rows"])
+
+
+class Lasso(_Linear):
+    """The Lasso: ``(1/W) sum w (y - x'w - b)**2 + reg_lambda * sum(abs(w))``, to a duality gap that is stated.
+
+    Parameters
+    ----------
+    reg_lambda : λ, or the criterion that chooses it: ``"kfold:10"``, ``"aic"`` or ``"bic"``.
+    alpha : scikit-learn's, which halves the squared error: ``reg_lambda = 2 alpha``. Neither given is ``alpha=1``; both are an error.
+    tolerance : the relative duality gap.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import Lasso
+    >>> x = np.sin(np.arange(120.0)).reshape(40, 3)
+    >>> model = Lasso(alpha=0.01).fit(x, 2 * x[:, 1])
+    >>> (model.coef_ != 0).tolist()
+    [False, True, False]
+    """
+
+    def __init__(
+        self,
+        *,
+        reg_lambda: float | str | None = None,
+        alpha: float | None = None,
+        fit_intercept: bool = True,
+        scale: str | None = "none",
+        missing: str = "error",
+        tolerance: float = 1e-12,
+        memory: int | None = None,
+        seed: int = 1,
+    ) -> None:
+        self.reg_lambda = reg_lambda
+        self.alpha = alpha
+        self.fit_intercept = fit_intercept
+        self.scale = scale
+        self.missing = missing
+        self.tolerance = tolerance
+        self.memory = memory
+        self.seed = seed
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Lasso:
+        """Fits one target, or several (the columns of `y`), each by itself."""
+
+        def chosen(total: float, _: str) -> Penalty:
+            return _spelling.penalty(self.reg_lambda, {"alpha": (self.alpha, lambda alpha: 2.0 * alpha)}, 2.0)
+
+        self._fit(X, y, sample_weight, "lasso", None, chosen)
+        return self
+
+    def _to_alpha(self, summary: dict[str, Any]) -> float:
+        return float(summary["lambda"] / 2.0)
+
+
+class LassoCV(_Linear):
+    """The Lasso whose λ is chosen along its path by folds.
+
+    Parameters
+    ----------
+    lambdas, alphas : λ to choose from, in our numbers or in scikit-learn's (``2 alpha``); neither is 60 of them, from the one at
+        which everything vanishes down to a thousandth of it.
+    cv : a number of folds (5 if None), ``"aic"``, ``"bic"``, ``"kfold:10x3"``, or splits that hold out every row once.
+    one_standard_error : take the largest λ within one standard error of the best.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import LassoCV
+    >>> x = np.sin(np.arange(120.0)).reshape(40, 3)
+    >>> model = LassoCV().fit(x, 2 * x[:, 1])
+    >>> sorted(model.path_)
+    ['lambda', 'score', 'standard_error', 'support']
+    """
+
+    def __init__(
+        self,
+        *,
+        lambdas: Sequence[float] | None = None,
+        alphas: Sequence[float] | None = None,
+        cv: Any = None,
+        one_standard_error: bool = False,
+        fit_intercept: bool = True,
+        scale: str | None = "none",
+        missing: str = "error",
+        tolerance: float = 1e-12,
+        memory: int | None = None,
+        seed: int = 1,
+    ) -> None:
+        self.lambdas = lambdas
+        self.alphas = alphas
+        self.cv = cv
+        self.one_standard_error = one_standard_error
+        self.fit_intercept = fit_intercept
+        self.scale = scale
+        self.missing = missing
+        self.tolerance = tolerance
+        self.memory = memory
+        self.seed = seed
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LassoCV:
+        """Chooses and fits, each target by itself."""
+
+        def chosen(total: float, criterion: str) -> Penalty:
+            return Penalty(_spelling.grid(self.lambdas, "alphas", self.alphas, lambda alpha: 2.0 * alpha), criterion)
+
+        self._fit(X, y, sample_weight, "lasso", None, chosen, self.cv)
+        return self
+
+    def _to_alpha(self, summary: dict[str, Any]) -> float:
+        return float(summary["lambda"] / 2.0)
+
+
+class KernelLasso(_Linear):
+    """Few kernel functions: ``(1/W) sum w (y - f(x) - b)**2 + reg_lambda * sum(abs(a))`` for ``f = sum a_i k(., x_i)``.
+
+    Parameters
+    ----------
+    kernel, gamma, degree, coef0 : as in :class:`mercer.PowerRidge`.
+    reg_lambda : λ, or the criterion that chooses it: ``"kfold:10"``, ``"aic"`` or ``"bic"``.
+    alpha : that of scikit-learn's `Lasso` on the kernel matrix: ``reg_lambda = 2 alpha``. Neither given is ``reg_lambda=0.01``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import KernelLasso
+    >>> x = np.linspace(0, 6, 60)[:, None]
+    >>> model = KernelLasso(reg_lambda=1e-4).fit(x, np.sin(x[:, 0]))
+    >>> len(model.dual_coef_) < 30
+    True
+    """
+
+    def __init__(
+        self,
+        kernel: str = "gaussian",
+        *,
+        reg_lambda: float | str | None = None,
+        alpha: float | None = None,
+        gamma: float | str | None = None,
+        degree: int | None = None,
+        coef0: float | None = None,
+        fit_intercept: bool = True,
+        scale: str | None = "none",
+        missing: str = "error",
+        text: str = "onehot",
+        tolerance: float = 1e-12,
+        memory: int | None = None,
+        seed: int = 1,
+    ) -> None:
+        self.kernel = kernel
+        self.reg_lambda = reg_lambda
+        self.alpha = alpha
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.fit_intercept = fit_intercept
+        self.scale = scale
+        self.missing = missing
+        self.text = text
+        self.tolerance = tolerance
+        self.memory = memory
+        self.seed = seed
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = False
+        return tags
+
+    def _settings(self, penalty: Penalty, x: Numbers | None) -> Choosing:
+        return self._choosing([self._kernel(x)], 2.0, penalty)
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelLasso:
+        """Fits one target, or several (the columns of `y`), each by itself."""
+        if sparse.issparse(X):
+            validate_data(self, X, accept_sparse=False)
+
+        def chosen(total: float, _: str) -> Penalty:
+            return _spelling.penalty(self.reg_lambda, {"alpha": (self.alpha, lambda alpha: 2.0 * alpha)}, 0.01)
+
+        self._fit(X, y, sample_weight, "kernel-lasso", None, chosen)
+        return self
+
+    def predict(
+        self, X: Any, interval: float | None = None, method: str = "jackknife+", folds: int = 10, seed: int = 1
+    ) -> Any:
+        """The predictions; see :meth:`mercer.PowerRidge.predict`."""
+        return MercerRegressor.predict(self, X, interval, method, folds, seed)
+
+    def _to_alpha(self, summary: dict[str, Any]) -> float:
+        return float(summary["lambda"] / 2.0)

@@ -1,0 +1,357 @@
+//! A fitted model.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use mercer::criterion::{Criterion, Folds};
+use mercer::data::{Frame, TextAs};
+use mercer::effects::{Effect, TargetEffects};
+use mercer::interval::{Intervals, Method};
+use mercer::{Error, Matrix, Result, Training, format};
+use numpy::{PyArray1, PyArray2, PyArray3, PyArrayMethods};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::found::{Candidate, Found, Trial};
+use crate::refusal::{refused, unreadable};
+use crate::table::Table;
+use crate::work::run;
+
+/// The rows of a table that are predicted between two looks at the cancel flag.
+const BLOCK: usize = 1 << 14;
+
+/// A model of the core, and what its fit found.
+#[pyclass(frozen, module = "mercer._core")]
+pub struct Model {
+    model: Arc<mercer::Model>,
+    found: Found,
+    /// The table of a fit whose model does not hold its rows, and its column of weights.
+    training: Option<(Arc<Frame>, Option<String>)>,
+}
+
+/// A point of a path.
+#[derive(IntoPyObject)]
+pub struct PathPoint {
+    lambda: f64,
+    effective_ridge: Option<f64>,
+    norm: f64,
+    dof: f64,
+    train_rmse: f64,
+    criteria: Vec<f64>,
+}
+
+/// The effect of one column, or of one category against another.
+#[derive(IntoPyObject)]
+pub struct EffectFacts {
+    target: String,
+    column: String,
+    category: Option<String>,
+    base: Option<String>,
+    values: Vec<f64>,
+    mean: f64,
+    standard_error: Option<f64>,
+    quartiles: [f64; 3],
+    positive: f64,
+}
+
+impl Model {
+    /// A model with what its fit found.
+    pub fn new(model: mercer::Model, found: Found, training: Option<(Arc<Frame>, Option<String>)>) -> Self {
+        Model { model: Arc::new(model), found, training }
+    }
+
+    fn of_bytes(bytes: &[u8]) -> PyResult<Self> {
+        let model = format::from_bytes(bytes).map_err(|error| refused(error.into()))?;
+        Ok(Model::new(model, Found::default(), None))
+    }
+
+    /// The rows of the fit, from the model or from the table.
+    fn rows_of_fit(&self) -> Result<Training> {
+        match (self.model.training(), &self.training) {
+            (Some(training), _) => Ok(training),
+            (None, Some((frame, weight))) => self.model.training_from(frame, weight.as_deref()),
+            (None, None) => {
+                let got = "one that was loaded or unpickled, or whose loss has no such rows";
+                Err(Error::argument("the model", "one that holds the rows of its fit", got))
+            }
+        }
+    }
+}
+
+#[pymethods]
+impl Model {
+    /// Reads the bytes of a model file; every length, number and the checksum are checked.
+    #[staticmethod]
+    fn from_bytes(bytes: &[u8]) -> PyResult<Self> {
+        Model::of_bytes(bytes)
+    }
+
+    /// Reads a model file.
+    #[staticmethod]
+    fn load(path: &str) -> PyResult<Self> {
+        Model::of_bytes(&mercer_io::model::load(path).map_err(unreadable)?)
+    }
+
+    /// The bytes of the model file.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let bytes = format::to_bytes(&self.model).map_err(|error| refused(error.into()))?;
+        Ok(PyBytes::new(py, &bytes))
+    }
+
+    /// Writes the model file: the old one or the new one is there, whole, whatever happens.
+    fn save(&self, path: &str) -> PyResult<()> {
+        let bytes = format::to_bytes(&self.model).map_err(|error| refused(error.into()))?;
+        mercer_io::atomic::save(Path::new(path), &bytes).map_err(unreadable)
+    }
+
+    /// Every target (or decision value) of every row; NaN where a missing cell leaves a row without.
+    fn predict<'py>(&self, py: Python<'py>, table: &Table) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let (model, frame) = (Arc::clone(&self.model), table.frame());
+        let values = run(py, move |observer| {
+            let mut columns: Vec<Vec<f64>> = vec![Vec::with_capacity(frame.rows()); model.summaries().len()];
+            for part in parts(&frame) {
+                if !observer("predicting") {
+                    return Err(Error::Interrupted);
+                }
+                let values = model.predict_frame(part.as_ref().unwrap_or(&frame))?;
+                for (column, values) in columns.iter_mut().zip(values) {
+                    column.extend(values.into_iter().map(|value| value.unwrap_or(f64::NAN)));
+                }
+            }
+            Matrix::from_columns(frame.rows(), columns.len(), columns.concat())
+        })?;
+        to_array(py, values)
+    }
+
+    /// The class of every row, as a place among the classes; −1 where there is none.
+    fn classes_of<'py>(&self, py: Python<'py>, table: &Table) -> PyResult<Bound<'py, PyArray1<i64>>> {
+        let (model, frame) = (Arc::clone(&self.model), table.frame());
+        let codes = run(py, move |_| model.classes_of_frame(&frame))?;
+        Ok(PyArray1::from_iter(py, codes.into_iter().map(|code| code.map_or(-1, |code| code as i64))))
+    }
+
+    /// The probability of every class for every row.
+    fn probabilities<'py>(&self, py: Python<'py>, table: &Table) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let (model, frame) = (Arc::clone(&self.model), table.frame());
+        let values = run(py, move |_| {
+            let columns = model.probabilities_of_frame(&frame)?;
+            let width = columns.len();
+            let cells = columns.into_iter().flatten().map(|cell| cell.unwrap_or(f64::NAN)).collect();
+            Matrix::from_columns(frame.rows(), width, cells)
+        })?;
+        to_array(py, values)
+    }
+
+    /// Lower and upper ends for every row and target: rows × targets × 2.
+    fn intervals<'py>(
+        &self,
+        py: Python<'py>,
+        table: &Table,
+        level: f64,
+        method: &str,
+        folds: usize,
+        seed: u64,
+    ) -> PyResult<Bound<'py, PyArray3<f64>>> {
+        let (model, frame) = (Arc::clone(&self.model), table.frame());
+        let training = match self.model.is_not_spectral() {
+            Some(reason) => {
+                let must = "of the squared loss with the penalty λ‖f‖ᵐ for an interval (quantiles have their own: \
+                            QuantileRegressor)";
+                Err(Error::argument("the model", must, reason))
+            }
+            None => self.rows_of_fit(),
+        }
+        .map_err(refused)?;
+        let method = match method {
+            "jackknife+" => Method::JackknifePlus,
+            "cv+" => Method::CvPlus(Folds::random(training.rows(), folds, seed).map_err(refused)?),
+            "gaussian-process" => Method::GaussianProcess,
+            other => {
+                let must = "jackknife+, cv+ or gaussian-process";
+                return Err(refused(Error::argument("the method of an interval", must, other)));
+            }
+        };
+        let targets = model.summaries().len();
+        let rows = frame.rows();
+        let bounds = run(py, move |observer| {
+            Intervals::new(&model, training, &method, level, Some(&observer))?.at_frame(&frame, Some(&observer))
+        })?;
+        let mut cells = Vec::with_capacity(rows * targets * 2);
+        for row in 0..rows {
+            for target in &bounds {
+                cells.push(target.lower[row].unwrap_or(f64::NAN));
+                cells.push(target.upper[row].unwrap_or(f64::NAN));
+            }
+        }
+        PyArray1::from_vec(py, cells).reshape([rows, targets, 2])
+    }
+
+    /// What each column does to the predictions, at the rows of a table or of the fit.
+    #[pyo3(signature = (table=None))]
+    fn effects(&self, py: Python<'_>, table: Option<&Table>) -> PyResult<(Vec<EffectFacts>, Option<String>)> {
+        let (model, frame) = (Arc::clone(&self.model), table.map(Table::frame));
+        let training = match &self.training {
+            Some(_) if self.model.is_not_spectral().is_none() => Some(self.rows_of_fit().map_err(refused)?),
+            _ => None,
+        };
+        let found = run(py, move |observer| model.effects(frame.as_deref(), training, Some(&observer)))?;
+        let facts = |target: &TargetEffects| -> Vec<EffectFacts> {
+            target.effects.iter().map(|effect| effect_facts(&target.target, effect)).collect()
+        };
+        Ok((found.targets.iter().flat_map(facts).collect(), found.without_errors))
+    }
+
+    /// Everything along λ at one exponent, with leave-one-out.
+    #[pyo3(signature = (target, exponent, lambdas, criteria, seed))]
+    fn path(
+        &self,
+        py: Python<'_>,
+        target: usize,
+        exponent: f64,
+        lambdas: Option<Vec<f64>>,
+        criteria: Vec<String>,
+        seed: u64,
+    ) -> PyResult<Vec<PathPoint>> {
+        let criteria: Vec<Criterion> =
+            criteria.iter().map(|spec| Criterion::parse(spec)).collect::<Result<_>>().map_err(refused)?;
+        let (model, training) = (Arc::clone(&self.model), self.rows_of_fit().map_err(refused)?);
+        let points = run(py, move |_| model.path(training, target, exponent, lambdas.as_deref(), &criteria, seed))?;
+        let facts = |point: mercer::select::PathPoint| PathPoint {
+            lambda: point.lambda,
+            effective_ridge: point.effective_ridge,
+            norm: point.norm,
+            dof: point.dof,
+            train_rmse: point.train_rmse,
+            criteria: point.criteria,
+        };
+        Ok(points.into_iter().map(facts).collect())
+    }
+
+    /// The leave-one-out residuals: rows × targets.
+    fn leave_one_out<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let columns = match &self.found.leave_one_out {
+            Some(known) => known.clone(),
+            None => {
+                let (model, training) = (Arc::clone(&self.model), self.rows_of_fit().map_err(refused)?);
+                run(py, move |_| model.leave_one_out(training))?
+            }
+        };
+        columns_to_array(py, &columns)
+    }
+
+    /// f(xᵢ) + b of the training rows: rows × targets; `None` for a model that came from bytes.
+    fn fitted<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyArray2<f64>>>> {
+        match &self.found.fitted[..] {
+            [] => Ok(None),
+            columns => columns_to_array(py, columns).map(Some),
+        }
+    }
+
+    /// The criterion wherever it was computed.
+    fn trials(&self) -> Vec<Trial> {
+        self.found.trials.clone()
+    }
+
+    /// The candidates of the automatic search.
+    fn candidates(&self) -> Vec<Candidate> {
+        self.found.candidates.clone()
+    }
+
+    /// The share of each feature, by the automatic search.
+    fn importance(&self) -> Vec<(String, f64)> {
+        self.found.importance.clone()
+    }
+
+    /// Whether the budget ended the automatic search.
+    fn ran_out(&self) -> bool {
+        self.found.ran_out
+    }
+
+    /// What was found for every target, as JSON.
+    fn summaries(&self) -> PyResult<String> {
+        serde_json::to_string(self.model.summaries()).map_err(|error| crate::refusal::internal(&error.to_string()))
+    }
+
+    /// The kernel, with its numbers.
+    #[getter]
+    fn kernel(&self) -> String {
+        self.model.kernel().spec()
+    }
+
+    /// The columns that are read, in order.
+    #[getter]
+    fn columns(&self) -> Vec<String> {
+        self.model.encoder().columns().into_iter().map(str::to_owned).collect()
+    }
+
+    /// The names of the classes, and whether they are numbers.
+    #[getter]
+    fn classes(&self) -> Option<(Vec<String>, bool)> {
+        self.model.classes().map(|classes| (classes.names.clone(), classes.are_numbers))
+    }
+
+    /// The number of training points that the model carries.
+    #[getter]
+    fn points(&self) -> usize {
+        self.model.points()
+    }
+
+    /// α of a kernel expansion, or w of a linear function: entries × targets.
+    fn coefficients<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let columns: Vec<Vec<f64>> =
+            (0..self.model.summaries().len()).map(|t| self.model.coefficients(t).to_vec()).collect();
+        columns_to_array(py, &columns)
+    }
+
+    /// Shift and scale of every feature of a linear function, one-hot columns among them; `None` for other functions.
+    fn scaling(&self) -> Option<Vec<(String, f64, f64)>> {
+        use mercer::data::Feature;
+        let encoder = self.model.encoder();
+        let is_plain = self.model.points() == 0 && encoder.degree == 1 && encoder.projection.is_none();
+        if !is_plain || encoder.has_logarithms() || encoder.nonnegative {
+            return None;
+        }
+        let of = |feature: &Feature| match feature {
+            Feature::Number { name, shift, scale, .. } => vec![(name.clone(), *shift, *scale)],
+            Feature::Text { name, categories, text_as: TextAs::OneHot } => {
+                categories.iter().map(|category| (format!("{name}={category}"), 0.0, 1.0)).collect()
+            }
+            Feature::Text { .. } => Vec::new(),
+        };
+        Some(encoder.features.iter().flat_map(of).collect())
+    }
+}
+
+/// The table in blocks of rows; one block is the table itself.
+fn parts(frame: &Frame) -> impl Iterator<Item = Option<Frame>> + '_ {
+    let rows = frame.rows();
+    (0..rows.max(1)).step_by(BLOCK).map(move |start| {
+        (rows > BLOCK).then(|| frame.select_rows(&(start..(start + BLOCK).min(rows)).collect::<Vec<usize>>()))
+    })
+}
+
+fn effect_facts(target: &str, effect: &Effect) -> EffectFacts {
+    let (category, base) = effect.versus.clone().unzip();
+    EffectFacts {
+        target: target.to_owned(),
+        column: effect.column.clone(),
+        category,
+        base,
+        values: effect.values.clone(),
+        mean: effect.mean,
+        standard_error: effect.standard_error,
+        quartiles: effect.quartiles,
+        positive: effect.positive,
+    }
+}
+
+/// A matrix as an array in Fortran order, without a copy.
+pub fn to_array(py: Python<'_>, matrix: Matrix) -> PyResult<Bound<'_, PyArray2<f64>>> {
+    let shape = [matrix.cols(), matrix.rows()];
+    PyArray1::from_vec(py, matrix.into_vec()).reshape(shape)?.transpose()
+}
+
+fn columns_to_array<'py>(py: Python<'py>, columns: &[Vec<f64>]) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    let rows = columns.first().map_or(0, Vec::len);
+    to_array(py, Matrix::from_columns(rows, columns.len(), columns.concat()).map_err(refused)?)
+}

@@ -1,0 +1,72 @@
+//! Arrays and columns of Python as a table of the core.
+
+use std::sync::Arc;
+
+use mercer::data::{Column, Frame};
+use numpy::{PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::prelude::*;
+
+use crate::refusal::{internal, refused};
+
+/// A table of named columns. Cells are copied once, into the columns that the core reads.
+#[pyclass(module = "mercer._core")]
+pub struct Table {
+    frame: Arc<Frame>,
+}
+
+impl Table {
+    /// The table itself.
+    pub fn frame(&self) -> Arc<Frame> {
+        Arc::clone(&self.frame)
+    }
+
+    fn push(&mut self, name: String, column: Column) -> PyResult<()> {
+        let frame = Arc::get_mut(&mut self.frame).ok_or_else(|| internal("a table in use cannot grow"))?;
+        frame.push(name, column).map_err(refused)
+    }
+}
+
+#[pymethods]
+impl Table {
+    /// A table of `rows` rows and no columns.
+    #[new]
+    fn new(rows: usize) -> Self {
+        Table { frame: Arc::new(Frame::new(rows)) }
+    }
+
+    /// The columns of an array of any layout.
+    #[staticmethod]
+    fn from_array(x: PyReadonlyArray2<'_, f64>, names: Vec<String>) -> PyResult<Self> {
+        let x = x.as_array();
+        if names.len() != x.ncols() {
+            return Err(refused(mercer::Error::shape("the names", format!("{} entries", x.ncols()), names.len())));
+        }
+        let mut table = Table::new(x.nrows());
+        for (j, name) in names.into_iter().enumerate() {
+            table.push(name, Column::Number(x.column(j).iter().copied().collect()))?;
+        }
+        Ok(table)
+    }
+
+    /// Adds a column of numbers; NaN is a missing cell.
+    fn add_numbers(&mut self, name: String, cells: PyReadonlyArray1<'_, f64>) -> PyResult<()> {
+        self.push(name, Column::Number(cells.as_array().iter().copied().collect()))
+    }
+
+    /// Adds a column of text; `None` is a missing cell.
+    fn add_texts(&mut self, name: String, cells: Vec<Option<String>>) -> PyResult<()> {
+        self.push(name, Column::Text(cells))
+    }
+
+    /// The columns' names.
+    #[getter]
+    fn names(&self) -> Vec<String> {
+        self.frame.names().to_vec()
+    }
+
+    /// The number of rows.
+    #[getter]
+    fn rows(&self) -> usize {
+        self.frame.rows()
+    }
+}

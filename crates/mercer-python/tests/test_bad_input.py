@@ -1,0 +1,244 @@
+"""TRUST C1: bad inputs × every estimator. No crash, no hang, nothing that is not finite; every refusal names its reason."""
+
+import time
+import warnings
+
+import numpy as np
+import pytest
+
+import mercer
+from mercer import _core
+
+REGRESSORS = [
+    mercer.PowerRidge(),
+    mercer.PowerRidge(exponent=0.5, reg_lambda="loo"),
+    mercer.PowerRidge(exponent=3.0, reg_lambda=1e-3, scale="standard"),
+    mercer.KernelRidge(),
+    mercer.PowerRidgeCV(),
+    mercer.KernelRidgeCV(),
+    mercer.Ridge(),
+    mercer.Tikhonov("first-differences"),
+    mercer.Lasso(alpha=0.01),
+    mercer.LassoCV(),
+    mercer.KernelLasso(),
+    mercer.SVR(),
+    mercer.QuantileRegressor(),
+    mercer.HuberRegressor(),
+    mercer.AutoKernelRegressor(budget=2),
+]
+CLASSIFIERS = [mercer.SVC(), mercer.SVC(squared=True, probability=True), mercer.KernelLogistic(), mercer.KernelLogistic(multinomial=True)]
+
+
+def smooth(rows, columns):
+    place, column = np.meshgrid(np.arange(1, rows + 1), np.arange(columns), indexing="ij")
+    x = np.modf(0.61803398875 * place * (1 + 0.37 * column))[0]
+    return x, np.sin(3 * x[:, : min(columns, 3)]).sum(axis=1)
+
+
+def at(row, column, value):
+    x, y = smooth(12, 2)
+    x[row, column] = value
+    return x, y
+
+
+def target(row, value):
+    x, y = smooth(12, 2)
+    y[row] = value
+    return x, y
+
+
+X, Y = smooth(12, 2)
+HALF, _ = smooth(6, 2)
+HUGE = "too large|range of numbers|cannot scale|kernel values reach|scale the features|beyond|finite|infinity|dtype"
+
+# name, input, and what a refusal must say; None: must be fitted.
+INPUTS = [
+    ("NaN in x", at(2, 1, np.nan), "NaN"),
+    ("∞ in x", at(4, 0, np.inf), "infinity"),
+    ("−∞ in x", at(11, 1, -np.inf), "infinity"),
+    ("NaN everywhere", (np.full((12, 2), np.nan), Y), "NaN"),
+    ("NaN in y", target(3, np.nan), "NaN"),
+    ("∞ in y", target(1, np.inf), "infinity"),
+    ("−∞ in y", target(0, -np.inf), "infinity"),
+    ("no rows", (X[:0], Y[:0]), "0 sample"),
+    ("no columns", (X[:, :0], Y), "0 feature"),
+    ("y too short", (X, Y[:11]), "inconsistent numbers of samples"),
+    ("y too long", (X, np.append(Y, 1.0)), "inconsistent numbers of samples"),
+    ("y empty", (X, Y[:0]), "sample"),
+    ("y of strings", (X, np.array(["a", "b"] * 6)), "string|convert|class"),
+    ("x of strings", (np.full((12, 2), "a"), Y), "string|convert"),
+    ("x of objects", (np.array([[{}, 1]] * 12, dtype=object), Y), "dict|number|convert"),
+    ("x of one dimension", (X[:, 0], Y), "1D array|2D array"),
+    ("x of three dimensions", (X[:, :, None], Y), "dim 3|3 dim|dim"),
+    ("a number for x", (3.0, Y), "scalar|array|dim"),
+    ("nothing for x", (None, Y), "None|NaN|dim|scalar|array"),
+    ("nothing for y", (X, None), "y"),
+    ("complex x", (X + 1j, Y), "[Cc]omplex"),
+    ("complex y", (X, Y + 1j), "[Cc]omplex"),
+    ("one row", smooth(1, 2), "1 sample|one sample|class"),
+    ("two rows", smooth(2, 2), "rows|sample|fold"),
+    ("three rows", smooth(3, 1), "rows|sample|fold"),
+    ("many more columns than rows", smooth(6, 500), None),
+    ("a constant column", (np.column_stack([X[:, 0], np.full(12, 7.5)]), Y), None),
+    ("a column of 0", (np.column_stack([X[:, 0], np.zeros(12)]), Y), None),
+    ("all rows equal", (np.full((12, 2), 0.25), Y), None),
+    ("all x 0", (np.zeros((12, 2)), Y), None),
+    ("all x −0", (-np.zeros((12, 2)), Y), None),
+    ("constant y", (X, np.full(12, 3.25)), None),
+    ("constant y of 0.1", (X, np.full(12, 0.1)), None),
+    ("y of 0", (X, np.zeros(12)), None),
+    ("constant y of 1e150", (X, np.full(12, 1e150)), HUGE),
+    ("constant y of 1e-300", (X, np.full(12, 1e-300)), None),
+    ("rows equal, y constant", (np.ones((12, 2)), np.full(12, 3.0)), None),
+    ("every row twice with other y", (np.vstack([HALF, HALF]), np.append(np.arange(6.0), -np.arange(6.0, 12.0))), None),
+    ("rows closer than rounding", (1 + np.arange(24.0).reshape(12, 2) * 2.2e-16, Y), None),
+    ("rows 1e-12 apart", (1 + np.arange(24.0).reshape(12, 2) * 1e-12, Y), None),
+    ("two equal columns", (np.column_stack([X[:, 0], X[:, 0]]), Y), None),
+    ("x is y", (np.arange(12.0)[:, None], np.arange(12.0)), None),
+    ("one row unlike all others", (np.eye(12)[:, 11:], np.eye(12)[11]), None),
+    ("x of 1e-320", (X * 1e-320, Y), HUGE),
+    ("x of 1e-300", (X * 1e-300, Y), HUGE),
+    ("x of 1e-200", (X * 1e-200, Y), HUGE),
+    ("x of 1e100", (X * 1e100, Y), HUGE),
+    ("x of 1e200", (X * 1e200, Y), HUGE),
+    ("x of 1e300", (X * 1e300, Y), HUGE),
+    ("x offset by 1e15", (X + 1e15, Y), HUGE),
+    ("y of 1e-320", (X, Y * 1e-320), None),
+    ("y of 1e-150", (X, Y * 1e-150), None),
+    ("y of 1e149", (X, Y * 1e149), HUGE),
+    ("y of 1e200", (X, Y * 1e200), "too large"),
+    ("y offset by 1e15", (X, Y + 1e15), None),
+    ("one outlier of 1e200 in x", at(5, 0, 1e200), HUGE),
+    ("one outlier of 1e100 in y", target(5, 1e100), None),
+    ("f64::MAX in x", at(5, 0, np.finfo(float).max), HUGE),
+    ("f64::MAX in y", target(5, np.finfo(float).max), "too large"),
+    ("huge integers", (np.arange(24).reshape(12, 2) * 2**58, Y), HUGE),
+    ("huge Python integers", ([[10**400, 1]] * 12, Y), "large|convert|dtype|float|int"),
+    ("booleans", (X > 0.5, Y > 0.5), None),
+]
+WEIGHTS = [
+    ("negative weights", -np.ones(12), "at least 0"),
+    ("weights of 0", np.zeros(12), "weight 0"),
+    ("NaN in the weights", np.append(np.ones(11), np.nan), "NaN"),
+    ("∞ in the weights", np.append(np.ones(11), np.inf), "infinity"),
+    ("too few weights", np.ones(11), "shape"),
+    ("weights of two dimensions", np.ones((12, 2)), "1D"),
+    ("weights that differ by 1e40", np.append(np.ones(11), 1e40), "weight"),
+    ("weights of strings", np.full(12, "a"), "string|convert|dtype"),
+]
+
+
+def tried(name, estimator, x, y, refusal, **fit_parameters):
+    started = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            estimator.fit(x, y, **fit_parameters)
+            found = estimator.predict(x)
+            outcome = "fitted"
+            if found.dtype.kind == "f":
+                assert np.isfinite(found).all(), f"{name}, {estimator}: a prediction is not finite"
+            assert len(found) == len(y)
+        except (ValueError, TypeError) as error:
+            outcome = "refused"
+            assert refusal is not None, f"{name}, {estimator}: {error}"
+            import re
+
+            assert re.search(refusal, str(error)), f"{name}, {estimator}: the refusal names no reason: {error}"
+            assert isinstance(error, ValueError) or "parse" in str(error) or "sparse" in str(error) or refusal, f"{name}, {estimator}: {type(error)}"
+    seconds = time.perf_counter() - started
+    assert seconds < 10, f"{name}, {estimator}: {seconds:.1f} s"
+    return outcome
+
+
+@pytest.mark.parametrize("estimator", REGRESSORS, ids=repr)
+def test_regressors(estimator):
+    outcomes = [tried(name, estimator, x, y, refusal) for name, (x, y), refusal in INPUTS]
+    assert len(outcomes) == 62 and {"fitted", "refused"} <= set(outcomes)
+
+
+@pytest.mark.parametrize("estimator", CLASSIFIERS, ids=repr)
+def test_classifiers(estimator):
+    outcomes = []
+    for name, (x, y), refusal in INPUTS:
+        if y is not None and np.asarray(y).dtype.kind == "f" and np.isfinite(y).all():
+            y = np.asarray(y) > np.median(y) if len(y) else y
+        reason = "class|rows|sample|fold" if refusal is None else f"{refusal}|class"
+        outcomes.append(tried(name, estimator, x, y, reason))
+    assert {"fitted", "refused"} <= set(outcomes)
+
+
+@pytest.mark.parametrize("estimator", [*REGRESSORS[:-1], *CLASSIFIERS], ids=repr)
+def test_weights(estimator):
+    y = (Y > np.median(Y)) if estimator in CLASSIFIERS else Y
+    for name, weights, refusal in WEIGHTS:
+        tried(name, estimator, X, y, refusal, sample_weight=weights)
+
+
+SETTINGS = [
+    (mercer.PowerRidge(exponent=0), "exponent must be above 0"),
+    (mercer.PowerRidge(exponent=-1), "exponent must be above 0"),
+    (mercer.PowerRidge(exponent=np.nan), "exponent must be finite"),
+    (mercer.PowerRidge(exponent="two"), "could not convert"),
+    (mercer.PowerRidge(reg_lambda=0), "reg_lambda must be finite and above 0"),
+    (mercer.PowerRidge(reg_lambda=-1), "reg_lambda must be finite and above 0"),
+    (mercer.PowerRidge(reg_lambda=np.inf), "reg_lambda must be finite"),
+    (mercer.PowerRidge(reg_lambda="lo"), "unknown criterion"),
+    (mercer.PowerRidge(reg_lambda=[1, 2]), "reg_lambda must be a number"),
+    (mercer.PowerRidge(alpha=True), "alpha must be a number"),
+    (mercer.PowerRidge("gauss"), "did you mean gaussian"),
+    (mercer.PowerRidge("gaussian(lengthscale=0)"), "lengthscale"),
+    (mercer.PowerRidge("gaussian(lengthscale=[1,2,3])"), "lengthscale"),
+    (mercer.PowerRidge(3), "kernel must be a spec"),
+    (mercer.PowerRidge("rbf", gamma=-1), "gamma must be"),
+    (mercer.PowerRidge("sigmoid"), "unknown kernel"),
+    (mercer.PowerRidge(scale="wide"), "scale must be"),
+    (mercer.PowerRidge(missing="guess"), "missing must be"),
+    (mercer.PowerRidge(text="hash"), "text must be"),
+    (mercer.PowerRidge(rank=0), "rank must be"),
+    (mercer.PowerRidge(rank=3, exact=True), "one at a time"),
+    (mercer.PowerRidgeCV(exponents=[]), "exponent"),
+    (mercer.PowerRidgeCV(lambdas=[-1.0, 1.0]), "lambda must be above 0"),
+    (mercer.PowerRidgeCV(cv=1), "fold"),
+    (mercer.PowerRidgeCV(cv=13), "folds must be at most"),
+    (mercer.SVR(epsilon=-1), "epsilon must be"),
+    (mercer.SVR(exponent=0.5), "exponent must be at least 1"),
+    (mercer.SVR(tolerance=1e-30), "tolerance must be"),
+    (mercer.SVR(C=0), "C must be"),
+    (mercer.QuantileRegressor(quantile=1.0), "quantile"),
+    (mercer.QuantileRegressor(quantile=[]), "quantile"),
+    (mercer.HuberRegressor(threshold=0), "threshold"),
+    (mercer.Tikhonov(gamma="third"), "gamma must be"),
+    (mercer.Tikhonov(gamma=np.eye(3)), "columns"),
+    (mercer.LassoCV(cv="loo"), "criterion must be kfold"),
+    (mercer.KernelLasso("gaus"), "unknown kernel"),
+    (mercer.AutoKernelRegressor(budget=0), "budget"),
+    (mercer.Nystroem(n_components=0), "n_components"),
+]
+
+
+@pytest.mark.parametrize(("estimator", "reason"), SETTINGS, ids=lambda one: repr(one))
+def test_settings(estimator, reason):
+    with pytest.raises(ValueError, match=reason):
+        estimator.fit(X, Y)
+
+
+def test_rows_that_cannot_fit_into_memory_are_refused_at_once():
+    x = np.zeros((200_000, 2))
+    started = time.perf_counter()
+    with pytest.raises(MemoryError, match=r"200000 rows need .* may be used"):
+        mercer.PowerRidge(exact=True, memory=2 << 30, reg_lambda="loo").fit(x, np.arange(200_000.0))
+    assert time.perf_counter() - started < 2
+
+
+def test_a_panic_is_an_exception():
+    with pytest.raises(RuntimeError, match="on purpose"):
+        _core._panics()
+    assert mercer.PowerRidge().fit(X, Y).predict(X).shape == (12,)
+
+
+def test_predictions_of_other_rows_are_refused():
+    model = mercer.PowerRidge().fit(X, Y)
+    for x, reason in ((X[:, :1], "1 features"), (np.full((1, 2), np.nan), "NaN"), (X[:0], "0 sample")):
+        with pytest.raises(ValueError, match=reason):
+            model.predict(x)
