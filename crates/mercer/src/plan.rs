@@ -20,6 +20,11 @@ pub enum Method {
         /// Columns, at most.
         rank: usize,
     },
+    /// Conjugate gradients on all rows, without the Gram matrix.
+    ConjugateGradients {
+        /// Landmarks of the preconditioner.
+        rank: usize,
+    },
     /// Dual decomposition with a duality gap: losses that are linear or quadratic in pieces.
     Dual,
     /// The same with kernel values computed when they are needed.
@@ -41,6 +46,7 @@ impl Method {
             Method::Band => "exact, band form of the Gram matrix",
             Method::Cholesky => "exact, Cholesky factorisation of the Gram matrix",
             Method::LowRank { .. } => "low rank, landmarks by randomly pivoted Cholesky",
+            Method::ConjugateGradients { .. } => "exact, conjugate gradients without the Gram matrix",
             Method::Dual => "dual decomposition on the Gram matrix",
             Method::DualOnDemand => "dual decomposition, kernel values when they are needed",
             Method::Features => "Newton's method or an interior point on the features",
@@ -109,6 +115,7 @@ pub fn plan(shape: &Shape) -> Plan {
         Method::Spectral => square.saturating_mul(5).saturating_add(thin.saturating_mul(2)),
         // Not chosen here, or not for the squared loss.
         Method::LowRank { .. }
+        | Method::ConjugateGradients { .. }
         | Method::Dual
         | Method::DualOnDemand
         | Method::Newton
@@ -148,6 +155,40 @@ pub fn low_rank(shape: &Shape, rank: Option<usize>, limit: u64) -> Result<Plan> 
     }
     let hint = if most > 0 { format!("; a rank of {most} would fit") } else { String::new() };
     Err(Error::Memory { rows: shape.rows, needed, available: limit, what: method.describe(), hint })
+}
+
+/// Rows up to which conjugate gradients on all of them are taken without being asked for: minutes.
+pub const GRADIENT_ROWS: usize = 100_000;
+/// Landmarks of the preconditioner, at most: beyond, they cost more than the iterations that they save.
+const PRECONDITIONER: usize = 1_500;
+
+/// What conjugate gradients take beside the tiles that are kept.
+pub(crate) fn bytes_of_gradients(shape: &Shape, rank: usize) -> u64 {
+    let (n, r) = (shape.rows as u64, rank as u64);
+    // F and the copy in which it is made; vectors of every target, and those of every share of a product.
+    let tall = n.saturating_mul(2 * r + 64 + 3 * shape.features as u64 + 24 * shape.targets as u64 + 32);
+    tall.saturating_mul(8).saturating_add(r.saturating_mul(r).saturating_mul(40))
+}
+
+/// A plan for all rows by conjugate gradients. Tiles of the matrix are kept in what memory is left: all of it if the limit
+/// `is_given`, else half.
+pub fn gradients(shape: &Shape, limit: u64, is_given: bool) -> Result<Plan> {
+    let usual = PRECONDITIONER.min(shape.rows / 4).max(1);
+    let fits = (0..=10_u32).rev().fold(0, |fits: usize, bit| {
+        let more = fits | 1 << bit;
+        if bytes_of_gradients(shape, more) <= limit { more } else { fits }
+    });
+    let rank = usual.min(fits).max(FEWEST_LANDMARKS.min(shape.rows)).max(1);
+    let needed = bytes_of_gradients(shape, rank);
+    let method = Method::ConjugateGradients { rank };
+    if needed > limit {
+        let hint = String::new();
+        return Err(Error::Memory { rows: shape.rows, needed, available: limit, what: method.describe(), hint });
+    }
+    let room = (limit - needed) / if is_given { 1 } else { 2 };
+    let n = shape.rows as u64;
+    let tiles = n.saturating_mul(n + 512).saturating_mul(4);
+    Ok(Plan { method, bytes: needed + room.min(tiles) })
 }
 
 /// The plan for a loss other than the squared one. `method` is what its shape asks for; a dual method for which the Gram

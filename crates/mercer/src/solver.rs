@@ -1,6 +1,7 @@
 //! Solvers: from a decomposition (or a factorisation) to the minimiser.
 
 pub(crate) mod cholesky;
+pub(crate) mod conjugate_gradient;
 pub mod constrained;
 pub(crate) mod convex;
 pub mod deletion;

@@ -1,6 +1,7 @@
 //! A fit, step by step: Gram matrix, decomposition, choice, solution, model.
 
 mod banded;
+mod gradients;
 mod learned;
 mod recorded;
 mod reduced;
@@ -69,6 +70,10 @@ impl Fit {
         if let (Method::Cholesky, Some((_, lambda))) = (plan.method, self.fixed()) {
             let found = self.factorise(&*kernels[0], &design, &vec![lambda; design.y.cols()], &stage)?;
             return self.assemble(design, kernels[0].clone(), plan, found);
+        }
+        if let Method::ConjugateGradients { .. } = plan.method {
+            let is_linear = false;
+            return self.by_gradients(&kernels, design, &Shape { is_linear, ..shape }, plan, &stage);
         }
         if plan.method == Method::Band {
             let (kernel, found) = self.choose_banded(&kernels, &design, &stage)?;
