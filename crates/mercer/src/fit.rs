@@ -1,5 +1,6 @@
 //! The front door: a kernel, an exponent and a λ (each given, or chosen by a criterion) make a model.
 
+mod forecast;
 mod run;
 
 pub(crate) use run::kernel_for;
@@ -99,6 +100,8 @@ pub(crate) enum Solver {
     /// By what suits its size and what is asked for.
     Suitable,
     ConjugateGradients,
+    /// By anything else.
+    Factored,
 }
 
 /// The error of predictions at which conjugate gradients end, in units of the target's spread.
@@ -325,8 +328,8 @@ impl Fit {
         Fit { reduce: Reduce::Never, solver: Solver::ConjugateGradients, ..self }
     }
 
-    /// The error of predictions, in units of the target's spread, at which conjugate gradients end: from 1e-13 to 0.1, 1e-8 if
-    /// nothing is said.
+    /// The error of predictions, in units of the target's spread, at which conjugate gradients end: from 1e-13 to 1e-3,
+    /// 1e-8 if nothing is said.
     pub fn accuracy_of_gradients(self, accuracy: f64) -> Self {
         Fit { accuracy_of_gradients: accuracy, ..self }
     }
@@ -420,8 +423,8 @@ impl Fit {
         if let Some(lambda) = lambdas.iter().find(|lambda| !(1e-290..=1e290).contains(*lambda)) {
             return Err(Error::argument("lambda", "above 0 (from 1e-290 to 1e290)", lambda));
         }
-        if !(1e-13..=0.1).contains(&self.accuracy_of_gradients) {
-            let must = "from 1e-13 to 0.1, an error in units of the target's spread";
+        if !(1e-13..=1e-3).contains(&self.accuracy_of_gradients) {
+            let must = "from 1e-13 to 1e-3, an error in units of the target's spread";
             return Err(Error::argument("the accuracy of conjugate gradients", must, self.accuracy_of_gradients));
         }
         if self.solver == Solver::ConjugateGradients && !self.suits_gradients() {
@@ -499,9 +502,17 @@ impl Fit {
         }
         let is_slow = matches!(plan.method, Method::Spectral | Method::Band) && shape.rows > plan::EXACT_ROWS;
         match self.reduce {
-            Reduce::ToRank(_) | Reduce::ToAccuracy(_) | Reduce::Always => {
-                plan::low_rank(shape, self.reduce.rank(), limit)
+            Reduce::ToRank(rank) => {
+                let factored = plan::low_rank(shape, Some(rank), limit);
+                let is_many = rank > plan::MANY_LANDMARKS || factored.is_err();
+                let may_descend = self.suits_gradients() && !self.shared_ridge && self.solver != Solver::Factored;
+                // With more landmarks than half of the rows, the sample they come from would be all rows.
+                if is_many && may_descend && rank <= shape.rows / 2 {
+                    return plan::many_landmarks(shape, rank, limit);
+                }
+                factored
             }
+            Reduce::ToAccuracy(_) | Reduce::Always => plan::low_rank(shape, self.reduce.rank(), limit),
             Reduce::IfNeeded if is_slow || plan.bytes > limit => plan::low_rank(shape, None, limit),
             _ => plan.check(shape, limit).map(|()| plan),
         }

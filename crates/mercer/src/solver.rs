@@ -6,6 +6,7 @@ pub mod constrained;
 pub(crate) mod convex;
 pub mod deletion;
 pub mod dual;
+pub(crate) mod many_landmarks;
 pub mod power;
 pub(crate) mod refine;
 mod row_roots;

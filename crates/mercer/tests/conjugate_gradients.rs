@@ -60,7 +60,9 @@ fn two_thousand_rows_agree_with_a_cholesky_factor() {
                 let (a, b) = (&exact.solutions[t], &found.solutions[t]);
                 let worst = a.fitted.iter().zip(&b.fitted).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
                 assert!(worst <= 1e-9 * unit, "{kernel} {memory}: {worst} of {unit}");
-                assert!((a.norm - b.norm).abs() <= 1e-9 * a.norm && (a.train_mse - b.train_mse).abs() <= 1e-9 * a.train_mse);
+                assert!(
+                    (a.norm - b.norm).abs() <= 1e-9 * a.norm && (a.train_mse - b.train_mse).abs() <= 1e-9 * a.train_mse
+                );
                 let certificate = &found.model.summaries()[t].certificate;
                 assert!(certificate.holds && certificate.digits >= 8.0, "{certificate:?}");
             }
@@ -93,26 +95,36 @@ fn predictions_keep_to_what_is_claimed() {
             (draws.between(0.0, 1.0) < 0.4).then(|| (0..rows).map(|_| draws.between(0.2, 3.0)).collect());
         let targets = Matrix::column_vector(y.clone());
         // What is asked for is loose, so that the bound has something to do.
-        let accuracy = draws.pick(&[1e-1, 1e-3, 1e-6, 1e-10]);
+        let accuracy = draws.pick(&[1e-3, 1e-3, 1e-5, 1e-10]);
         let exact = fit.clone().keep_spectrum().fit_weighted(&x, &targets, weights.as_deref()).unwrap();
         let found = fit.conjugate_gradients().accuracy_of_gradients(accuracy);
         let found = found.fit_weighted(&x, &targets, weights.as_deref()).unwrap();
         let solution = &found.solutions[0];
         let unit = spread(&y, weights.as_deref(), solution.offset);
         let new = Matrix::from_fn(60, features, |_, _| draws.between(-2.0, 2.0));
-        let label = format!("problem {problem}: {kernel} {rows} rows, m = {exponent}, λ = {lambda:.1e}, {accuracy:.0e}");
+        let label =
+            format!("problem {problem}: {kernel} {rows} rows, m = {exponent}, λ = {lambda:.1e}, {accuracy:.0e}");
         // k(x, x) of a polynomial is largest outside the rows; the rows are where the bound holds for it.
         let at = if kernel.starts_with("poly") { &x } else { &new };
         let difference =
             largest_difference(&exact.model.predict(at).unwrap(), &found.model.predict(at).unwrap()) / unit;
         let allowed = solution.relative_error + exact.solutions[0].relative_error;
         assert!(difference <= allowed, "{label}: {difference:.1e} above {allowed:.1e}");
-        assert!(solution.relative_error <= 2.0 * accuracy || !found.summary().certificate.holds, "{label}");
+        let rounding = 10.0 * exact.solutions[0].relative_error;
+        assert!(
+            solution.relative_error <= 2.0 * accuracy + rounding || exponent != 2.0,
+            "{label}: {}",
+            solution.relative_error
+        );
+        assert!(found.summary().certificate.holds, "{label}: {:?}", found.summary().certificate.reason);
         let digits = libm::pow(10.0, -found.summary().certificate.digits);
         assert!(difference <= digits + exact.solutions[0].relative_error, "{label}");
         rough += usize::from(difference > 1e-6);
         let (a, b) = (exact.summary().effective_ridge.unwrap(), found.summary().effective_ridge.unwrap());
-        assert!((a / b - 1.0).abs() <= 10.0 * allowed.max(1e-9), "{label}: ridges {a} {b}");
+        // ‖f‖ is known to the error of predictions, and the ridge as well as ‖f‖ is.
+        let known =
+            10.0 * (allowed * unit / solution.norm).max(1e-9) * (exponent - 2.0f64).abs() / (exponent - 1.0).min(1.0);
+        assert!((a / b - 1.0).abs() <= known + 1e-12, "{label}: ridges {a} {b}");
     }
     assert!(rough > 10, "the bound was never put to the test: {rough}");
 }
@@ -178,4 +190,63 @@ fn exact_fits_beyond_memory_are_solved_without_the_matrix() {
     let whole = fit.memory(2 << 30).exact().fit(&x, &y).unwrap();
     assert_eq!(whole.plan.method, Method::Cholesky);
     assert!(largest_difference(&whole.model.predict(&x).unwrap(), &found.model.predict(&x).unwrap()) < 1e-7);
+}
+
+/// Thousands of landmarks are those of a sample; here few, with memory too small for the factor of all rows.
+#[test]
+fn many_landmarks_agree_with_the_direct_solution_on_the_same_landmarks() {
+    let mut draws = Draws(ChaCha8Rng::seed_from_u64(31));
+    let (x, y) = table(&mut draws, 4000, 2);
+    let weights: Vec<f64> = (0..4000).map(|i| 0.5 + (i % 3) as f64).collect();
+    let targets = Matrix::column_vector(y.clone());
+    for (exponent, weights, offset) in
+        [(2.0, None, true), (2.0, Some(&weights[..]), false), (1.5, Some(&weights[..]), true), (3.0, None, true)]
+    {
+        let mut fit = Fit::new(Gaussian::lengthscale(0.7)).exponent(exponent).lambda(1e-4).seed(3);
+        if !offset {
+            fit = fit.without_offset();
+        }
+        let few = fit.clone().rank(60).memory(6_000_000).accuracy_of_gradients(1e-10);
+        let found = few.fit_weighted(&x, &targets, weights).unwrap();
+        let label = format!("m = {exponent}, offset {offset}");
+        assert!(matches!(found.plan.method, Method::ManyLandmarks { rank: 60 }), "{:?}", found.plan);
+        assert!(found.summary().certificate.holds, "{label}: {:?}", found.summary().certificate);
+        assert_eq!(found.model.points(), 60);
+        // The same problem as ridge regression in the features of those landmarks, by singular values: an oracle that shares
+        // neither the preconditioner nor the iterations.
+        let centres = found.model.centres().unwrap();
+        let kernel =
+            |a: [f64; 2], b: [f64; 2]| libm::exp(-0.5 * ((a[0] - b[0]).powi(2) + (a[1] - b[1]).powi(2)) / (0.7 * 0.7));
+        let centre = |j: usize| [centres.get(j, 0), centres.get(j, 1)];
+        let mut lower = vec![[0.0; 60]; 60];
+        for i in 0..60 {
+            for j in 0..=i {
+                let sum: f64 = (0..j).map(|k| lower[i][k] * lower[j][k]).sum();
+                let rest = kernel(centre(i), centre(j)) - sum;
+                lower[i][j] = if i == j { rest.sqrt() } else { rest / lower[j][j] };
+            }
+        }
+        let features = |x: [f64; 2]| {
+            let mut phi = [0.0; 60];
+            for i in 0..60 {
+                let sum: f64 = (0..i).map(|k| lower[i][k] * phi[k]).sum();
+                phi[i] = (kernel(x, centre(i)) - sum) / lower[i][i];
+            }
+            phi
+        };
+        let rows: Vec<[f64; 60]> = (0..4000).map(|i| features([x.get(i, 0), x.get(i, 1)])).collect();
+        let phi = Matrix::from_rows(&rows).unwrap();
+        let mut linear = Fit::new(Linear).exponent(exponent).lambda(1e-4);
+        if !offset {
+            linear = linear.without_offset();
+        }
+        let direct = linear.fit_weighted(&phi, &targets, weights).unwrap();
+        assert_eq!(direct.plan.method, Method::Primal);
+        let worst = largest_difference(&direct.model.predict(&phi).unwrap(), &found.model.predict(&x).unwrap());
+        assert!(worst <= 1e-8 * spread(&y, None, direct.solutions[0].offset), "{label}: {worst}");
+        let (a, b) = (direct.summary().effective_ridge.unwrap(), found.summary().effective_ridge.unwrap());
+        assert!((a / b - 1.0).abs() <= 1e-7, "{label}: {a} {b}");
+    }
+    let chosen = Fit::new(Gaussian::lengthscale(0.7)).rank(60).memory(6_000_000).fit(&x, &y).unwrap();
+    assert!(matches!(chosen.plan.method, Method::ManyLandmarks { .. }) && chosen.summary().lambda_was_chosen);
 }

@@ -16,6 +16,7 @@
 
 mod descent;
 mod preconditioner;
+mod root;
 mod tiles;
 
 use super::Solution;
@@ -24,12 +25,13 @@ use super::refine::{Problem, norm, refine};
 use super::spectral;
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Points};
-use crate::linalg::{Matrix, exponent_of};
+use crate::linalg::{Matrix, double, exponent_of};
 use crate::low_rank;
 use crate::spectrum::check_size;
 pub(crate) use descent::{Goal, descend};
 use preconditioner::Preconditioner;
-use tiles::KernelTiles;
+pub(crate) use root::RootSearch;
+pub(crate) use tiles::KernelTiles;
 
 /// Runs of conjugate gradients, each on the true residual of the one before.
 const MOST_RUNS: usize = 6;
@@ -37,6 +39,8 @@ const MOST_RUNS: usize = 6;
 const MOST_RIDGES: usize = 40;
 /// The error of log μ that is not worth another solution.
 const ROOT: f64 = 1e-12;
+/// How much larger than asked for a residual may be and still count as reached.
+const ROOM: f64 = 1.5;
 /// The residual of the landmarks at which more of them would only follow rounding.
 const ROUNDING: f64 = 1e-14;
 
@@ -64,10 +68,11 @@ pub(crate) struct Group<'a> {
     pub lambda: f64,
 }
 
-/// The solutions of a group, and how many products with K they took.
+/// The solutions of a group.
 pub(crate) struct Solved {
     pub solutions: Vec<Solution>,
-    pub iterations: usize,
+    /// Whether the residual of each is as small as the accuracy asks for.
+    pub are_reached: Vec<bool>,
 }
 
 /// A prepared system: landmarks drawn, tiles laid out.
@@ -111,13 +116,14 @@ impl<'a> System<'a> {
     /// The minimiser for the targets of a group; m > 1.
     pub fn solve(&mut self, group: &Group<'_>) -> Result<Solved> {
         if !(group.exponent > 1.0) {
-            let must = "above 1 for conjugate gradients: others may have several minima, which only a spectrum tells apart";
+            let must =
+                "above 1 for conjugate gradients: others may have several minima, which only a spectrum tells apart";
             return Err(Error::argument("the exponent", must, group.exponent));
         }
         let units: Vec<i32> = group.targets.iter().map(|y| unit(y)).collect();
         let rhs = self.right_side(&group.targets, &units);
         let sizes: Vec<f64> = (0..rhs.cols()).map(|t| dot(rhs.col(t), rhs.col(t)).sqrt()).collect();
-        let log_constant = libm::log(group.lambda) + libm::log(group.exponent / 2.0);
+        let mut search = RootSearch::new(group.exponent, group.lambda);
         // Nothing to follow, or a ridge beside which the kernel vanishes: f = 0.
         let is_empty = sizes.iter().all(|size| *size <= 1e-14 * (rhs.rows() as f64).sqrt());
         let only = |t: f64| Stationary { log_ridge: t, is_minimum: true };
@@ -137,28 +143,31 @@ impl<'a> System<'a> {
         let Some(mut t) = start.filter(|t| !is_empty && self.gamma(*t) <= 1e250 * self.size.max(1e-50)) else {
             let t = if is_empty { None } else { start };
             let solutions = group.targets.iter().map(|y| self.constant(y, &minimum(t, 0.0))).collect();
-            return Ok(Solved { solutions, iterations: 0 });
+            return Ok(Solved { solutions, are_reached: vec![true; group.targets.len()] });
         };
-        let mut iterations = 0;
         let mut beta = Matrix::zeros(rhs.rows(), rhs.cols());
         if group.exponent != 2.0 {
-            t = self.root(group, &rhs, &units, t, log_constant, &mut beta, &mut iterations)?;
+            t = self.root(&mut search, &rhs, &units, t, &mut beta)?;
         }
         // α in the targets' own units, measured; with another exponent the ridge follows the norm that was measured.
         let mut last: Option<(f64, f64)> = None;
         loop {
-            let solutions = self.measured(group, &rhs, &units, &mut beta, t, &minimum(Some(t), 0.0), &mut iterations)?;
+            let solutions = self.measured(group, &rhs, &units, &mut beta, t, &minimum(Some(t), 0.0))?;
+            let enough = ROOM * self.enough(self.gamma(t));
+            let pairs = solutions.iter().zip(&group.targets);
+            let are_reached = pairs.map(|(s, y)| s.solve_residual <= enough.max(self.rounding(s, y))).collect();
             if group.exponent == 2.0 {
-                return Ok(Solved { solutions, iterations });
+                return Ok(Solved { solutions, are_reached });
             }
             let squared_norm: f64 = solutions.iter().map(|s| s.norm * s.norm).sum();
-            let h = t - log_constant + (1.0 - group.exponent / 2.0) * libm::log(squared_norm);
+            let h = search.height(t, squared_norm);
             let is_known = last.is_some_and(|(_, before)| h.abs() > 0.5 * f64::abs(before));
             if h.abs() <= ROOT || is_known || !h.is_finite() {
                 let found = minimum(Some(t), h.abs());
                 let pairs = solutions.into_iter().zip(&group.targets);
-                let solutions = pairs.map(|(solution, y)| self.certified(solution, y, &found, group.exponent)).collect();
-                return Ok(Solved { solutions, iterations });
+                let solutions =
+                    pairs.map(|(solution, y)| self.certified(solution, y, &found, group.exponent)).collect();
+                return Ok(Solved { solutions, are_reached });
             }
             // Over so small a step N hardly moves, and h as t does.
             let slope = last.map_or(1.0, |(s, g)| (h - g) / (t - s));
@@ -220,15 +229,8 @@ impl<'a> System<'a> {
     }
 
     /// A⁻¹ rhs from a start, until ‖r‖ is at most `shares` of `sizes`; also what is left.
-    fn run(&self, rhs: &Matrix, start: Option<Matrix>, gamma: f64, goal: &Goal<'_>) -> Result<(Matrix, Matrix, usize)> {
-        descend(
-            |x| self.apply(x, gamma),
-            |r| self.preconditioner.apply(r),
-            rhs,
-            start,
-            goal,
-            self.settings.stage,
-        )
+    fn run(&self, rhs: &Matrix, start: Option<Matrix>, gamma: f64, goal: &Goal<'_>) -> Result<(Matrix, Matrix)> {
+        descend(|x| self.apply(x, gamma), |r| self.preconditioner.apply(r), rhs, start, goal, self.settings.stage)
     }
 
     /// The share of ‖b‖ = spread·√W at which κ‖r‖/(2√γ) is the accuracy; an offset doubles κ.
@@ -240,25 +242,18 @@ impl<'a> System<'a> {
     /// The root of h, to what solutions that are not measured can tell; leaves the last of them in `beta`.
     fn root(
         &mut self,
-        group: &Group<'_>,
+        search: &mut RootSearch,
         rhs: &Matrix,
         units: &[i32],
         start: f64,
-        log_constant: f64,
         beta: &mut Matrix,
-        iterations: &mut usize,
     ) -> Result<f64> {
-        let m = group.exponent;
-        let (flat, steep) = ((m - 1.0).min(1.0), (m - 1.0).max(1.0));
-        let (mut low, mut high) = (f64::NEG_INFINITY, f64::INFINITY);
-        let mut last: Option<(f64, f64)> = None;
         let mut t = start;
         for step in 0..MOST_RIDGES {
             let gamma = self.gamma(t);
             self.preconditioner.set_ridge(gamma);
             let warm = (step > 0).then(|| beta.clone());
-            let (found, left, count) = self.run(rhs, warm, gamma, &Goal::share(rhs, 0.3 * self.enough(gamma)))?;
-            *iterations += count;
+            let (found, left) = self.run(rhs, warm, gamma, &Goal::share(rhs, 0.3 * self.enough(gamma)))?;
             // N = βᵀ(b − r − γβ), each target in its own unit.
             let square = |c: usize| {
                 let images = found.col(c).iter().zip(rhs.col(c)).zip(left.col(c));
@@ -267,16 +262,11 @@ impl<'a> System<'a> {
             };
             let squared_norm: f64 = (0..rhs.cols()).map(square).sum();
             *beta = found;
-            let h = t - log_constant + (1.0 - m / 2.0) * libm::log(squared_norm);
+            let h = search.height(t, squared_norm);
             if !h.is_finite() || h.abs() <= 1e-9 {
                 break;
             }
-            (low, high) = (low.max((t - h / flat).min(t - h / steep)), high.min((t - h / flat).max(t - h / steep)));
-            let secant = last.filter(|(s, g)| *s != t && *g != h).map(|(s, g)| t - h * (t - s) / (h - g));
-            let slope = 0.5 * (flat + steep);
-            let next = secant.filter(|n| *n > low && *n < high).unwrap_or(t - h / slope);
-            last = Some((t, h));
-            t = if next >= low && next <= high { next } else { 0.5 * (low + high) };
+            t = search.next(t, h);
         }
         Ok(t)
     }
@@ -290,14 +280,12 @@ impl<'a> System<'a> {
         beta: &mut Matrix,
         t: f64,
         minimum: &Minimum,
-        iterations: &mut usize,
     ) -> Result<Vec<Solution>> {
         let gamma = self.gamma(t);
         self.preconditioner.set_ridge(gamma);
         let enough = self.enough(gamma);
         let warm = beta.as_slice().iter().any(|x| *x != 0.0).then(|| beta.clone());
-        let (found, _, count) = self.run(rhs, warm, gamma, &Goal::share(rhs, 0.5 * enough))?;
-        *iterations += count;
+        let (found, _) = self.run(rhs, warm, gamma, &Goal::share(rhs, 0.5 * enough))?;
         let mut alpha = found;
         for (c, power) in units.iter().enumerate() {
             let column = alpha.col_mut(c);
@@ -305,14 +293,12 @@ impl<'a> System<'a> {
         }
         let problem = self.problem(gamma);
         let failure = std::cell::RefCell::new(None);
-        let extra = std::cell::Cell::new(0);
         let measured = refine(&problem, alpha, &group.targets, MOST_RUNS, enough, |residual| {
             let power = unit(residual);
             let scaled: Vec<f64> = residual.iter().map(|r| libm::ldexp(*r, -power)).collect();
             let rest = Matrix::column_vector(scaled);
             match self.run(&rest, None, gamma, &Goal::share(&rest, 1e-3)) {
-                Ok((change, _, count)) => {
-                    extra.set(extra.get() + count);
+                Ok((change, _)) => {
                     let back = |(i, x): (usize, &f64)| libm::ldexp(self.root_weight(i) * x, power);
                     change.as_slice().iter().enumerate().map(back).collect()
                 }
@@ -325,7 +311,6 @@ impl<'a> System<'a> {
         if let Some(error) = failure.into_inner() {
             return Err(error);
         }
-        *iterations += extra.get();
         let condition = (self.size + gamma) / gamma;
         let solutions: Vec<Solution> = measured
             .into_iter()
@@ -336,7 +321,10 @@ impl<'a> System<'a> {
         for (c, solution) in solutions.iter().enumerate() {
             let column = beta.col_mut(c);
             let alpha = &solution.coefficients;
-            column.iter_mut().enumerate().for_each(|(i, x)| *x = libm::ldexp(alpha[i] / self.root_weight(i), -units[c]));
+            column
+                .iter_mut()
+                .enumerate()
+                .for_each(|(i, x)| *x = libm::ldexp(alpha[i] / self.root_weight(i), -units[c]));
         }
         Ok(solutions)
     }
@@ -377,11 +365,19 @@ impl<'a> System<'a> {
         Solution { relative_error, minimum: minimum.clone(), ..solution }
     }
 
+    /// What the rounding of kernel values alone may leave of a right-hand side.
+    fn rounding(&self, solution: &Solution, y: &[f64]) -> f64 {
+        let dual: Vec<f64> = (0..y.len()).map(|i| solution.coefficients[i] / self.root_weight(i)).collect();
+        let right: Vec<f64> = (0..y.len()).map(|i| self.root_weight(i) * (y[i] - solution.offset)).collect();
+        8.0 * f64::EPSILON * self.size * norm(&dual) / norm(&right).max(f64::MIN_POSITIVE)
+    }
+
     /// f = 0.
     fn constant(&self, y: &[f64], minimum: &Minimum) -> Solution {
-        let weight = |i: usize| self.root_weight(i) * self.root_weight(i);
-        let mean = |y: &[f64]| (0..y.len()).map(|i| weight(i) * (y[i] / self.weight_sum)).sum::<f64>();
-        let offset = if self.settings.offset { mean(y) } else { 0.0 };
+        let power = unit(y);
+        let scaled = |i: usize| self.root_weight(i) * self.root_weight(i) * libm::ldexp(y[i], -power);
+        let mean = double::sum((0..y.len()).map(scaled)).value() / self.weight_sum;
+        let offset = if self.settings.offset { libm::ldexp(mean, power) } else { 0.0 };
         spectral::constant_function(&self.problem(f64::INFINITY), y.len(), offset, y, minimum)
     }
 }

@@ -1,4 +1,4 @@
-//! Fits on all rows by conjugate gradients; what is not given is chosen on landmarks first.
+//! Fits by conjugate gradients, on all rows or on thousands of landmarks; what is not given is chosen on fewer landmarks first.
 
 use super::{Found, Stage};
 use crate::data::Design;
@@ -7,9 +7,7 @@ use crate::fit::{Fit, Fitted, Reduce, Solver};
 use crate::kernel::SharedKernel;
 use crate::plan::{self, Method, Plan, Shape};
 use crate::solver::conjugate_gradient::{Gradients, Group, System};
-
-/// How much worse than asked for an answer may be and still count as found: the bound is of first order.
-const ROOM: f64 = 2.0;
+use crate::solver::many_landmarks::{self, ManyLandmarks};
 
 impl Fit {
     /// The exact problem at a given λ, or at what landmarks choose.
@@ -31,16 +29,17 @@ impl Fit {
                 (chosen.model.kernel.clone(), (0..count).map(of).collect(), chosen.tried)
             }
         };
-        let found = self.descend(&kernel, &design, shape, plan, &penalties, stage)?;
+        let (found, are_reached) = match plan.method {
+            Method::ManyLandmarks { rank } => self.descend_on_landmarks(&kernel, &design, rank, &penalties, stage)?,
+            _ => self.descend(&kernel, &design, shape, plan, &penalties, stage)?,
+        };
         let mut fitted = self.assemble(design, kernel, plan, Found { penalties, tried, ..found })?;
-        for (summary, solution) in fitted.model.summaries.iter_mut().zip(&fitted.solutions) {
-            let reached = solution.relative_error;
-            if summary.certificate.reason.is_none() && !(reached <= ROOM * self.accuracy_of_gradients) {
+        for (t, summary) in fitted.model.summaries.iter_mut().enumerate() {
+            if summary.certificate.reason.is_none() && !are_reached[t] {
                 summary.certificate.holds = false;
                 summary.certificate.reason = Some(format!(
-                    "conjugate gradients ended {reached:.0e} of the target's spread from the answer at most, not {:.0e}; \
-                     a larger λ is needed",
-                    self.accuracy_of_gradients
+                    "conjugate gradients ended {:.0e} of the target's spread from the answer at most, not {:.0e}; a larger λ is needed",
+                    fitted.solutions[t].relative_error, self.accuracy_of_gradients
                 ));
             }
         }
@@ -55,7 +54,7 @@ impl Fit {
         plan: Plan,
         penalties: &[(f64, f64)],
         stage: Stage<'_>,
-    ) -> Result<Found> {
+    ) -> Result<(Found, Vec<bool>)> {
         let Method::ConjugateGradients { rank } = plan.method else {
             return Err(Error::argument("the method", "conjugate gradients", plan.method.describe()));
         };
@@ -71,21 +70,55 @@ impl Fit {
             stage,
         };
         let mut system = System::new(&settings)?;
-        let mut found = Found::default();
+        let (mut found, mut are_reached) = (Found::default(), Vec::new());
         let mut start = 0;
         while start < penalties.len() {
             let (exponent, lambda) = penalties[start];
             // One ridge for all, or the same one: they go in step.
-            let goes_along = |penalty: &&(f64, f64)| self.shared_ridge || (exponent == 2.0 && **penalty == penalties[start]);
+            let goes_along =
+                |penalty: &&(f64, f64)| self.shared_ridge || (exponent == 2.0 && **penalty == penalties[start]);
             let same = 1 + penalties[start + 1..].iter().take_while(goes_along).count();
             let targets = (start..start + same).map(|t| design.y.col(t)).collect();
-            found.solutions.extend(system.solve(&Group { targets, exponent, lambda })?.solutions);
+            let solved = system.solve(&Group { targets, exponent, lambda })?;
+            found.solutions.extend(solved.solutions);
+            are_reached.extend(solved.are_reached);
             found.residuals.extend(vec![None; same]);
             start += same;
         }
         if found.solutions.len() != design.y.cols() {
             return Err(Error::Decomposition("the solution is not finite".into()));
         }
-        Ok(found)
+        Ok((found, are_reached))
+    }
+
+    fn descend_on_landmarks(
+        &self,
+        kernel: &SharedKernel,
+        design: &Design,
+        rank: usize,
+        penalties: &[(f64, f64)],
+        stage: Stage<'_>,
+    ) -> Result<(Found, Vec<bool>)> {
+        let settings = ManyLandmarks {
+            kernel: &**kernel,
+            points: &design.points,
+            weights: design.weights.as_deref(),
+            offset: self.offset,
+            accuracy: self.accuracy_of_gradients,
+            rank,
+            seed: self.seed,
+            stage,
+        };
+        let system = many_landmarks::System::new(&settings)?;
+        let (mut found, mut are_reached) = (Found::default(), Vec::new());
+        for (t, (exponent, lambda)) in penalties.iter().enumerate() {
+            let (solution, is_reached) = system.solve(design.y.col(t), *exponent, *lambda)?;
+            found.solutions.push(solution);
+            found.residuals.push(None);
+            found.low_rank.push(Some(system.certificate()));
+            are_reached.push(is_reached);
+        }
+        found.landmarks = Some(system.landmarks);
+        Ok((found, are_reached))
     }
 }

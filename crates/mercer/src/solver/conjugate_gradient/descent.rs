@@ -42,8 +42,7 @@ const STAGES: [&str; 13] = [
     "conjugate gradients, residual 1e-12",
 ];
 
-/// Solves A x = rhs. Returns x, what is left of the right-hand side as the recurrence knows it, and the number of products
-/// with A. Ends at the goal, or where no progress is made: how good x is must be measured by the caller.
+/// Solves A x = rhs. Returns x and what is left of the right-hand side as the recurrence knows it. Ends at the goal, or where no progress is made: how good x is must be measured by the caller.
 pub(crate) fn descend(
     apply: impl Fn(&Matrix) -> Result<Matrix>,
     precondition: impl Fn(&Matrix) -> Matrix,
@@ -51,28 +50,29 @@ pub(crate) fn descend(
     start: Option<Matrix>,
     goal: &Goal<'_>,
     stage: &(dyn Fn(&'static str) -> Result<()> + Sync),
-) -> Result<(Matrix, Matrix, usize)> {
+) -> Result<(Matrix, Matrix)> {
     let goals = goal.numbers();
     let sizes: Vec<f64> = (0..rhs.cols()).map(|t| size(rhs.col(t))).collect();
-    let (mut x, mut rest, mut iterations) = match start {
+    let (mut x, mut rest) = match start {
         Some(start) => {
             let image = apply(&start)?;
             let mut rest = rhs.clone();
             rest.as_mut_slice().iter_mut().zip(image.as_slice()).for_each(|(r, a)| *r -= a);
-            (start, rest, 1)
+            (start, rest)
         }
-        None => (Matrix::zeros(rhs.rows(), rhs.cols()), rhs.clone(), 0),
+        None => (Matrix::zeros(rhs.rows(), rhs.cols()), rhs.clone()),
     };
     let mut direction = precondition(&rest);
     let mut energy: Vec<f64> = (0..rhs.cols()).map(|t| dot(rest.col(t), direction.col(t))).collect();
     let (mut least, mut since) = (f64::INFINITY, 0);
-    while iterations < MOST_ITERATIONS {
+    for _ in 0..MOST_ITERATIONS {
         let left: Vec<f64> = (0..rhs.cols()).map(|t| size(rest.col(t))).collect();
         let is_open = |t: usize| left[t] > goals[t] && energy[t] > 0.0;
         if !(0..rhs.cols()).any(is_open) {
             break;
         }
-        let relative = (0..rhs.cols()).map(|t| if sizes[t] > 0.0 { left[t] / sizes[t] } else { 0.0 }).fold(0.0, f64::max);
+        let relative =
+            (0..rhs.cols()).map(|t| if sizes[t] > 0.0 { left[t] / sizes[t] } else { 0.0 }).fold(0.0, f64::max);
         let decade = (-libm::log10(relative.max(1e-12))).max(0.0) as usize;
         stage(STAGES[decade.min(STAGES.len() - 1)])?;
         if relative < 0.9 * least {
@@ -84,7 +84,6 @@ pub(crate) fn descend(
             }
         }
         let image = apply(&direction)?;
-        iterations += 1;
         for t in 0..rhs.cols() {
             let curvature = dot(direction.col(t), image.col(t));
             // A column that has arrived, or in which rounding has the last word, stays where it is.
@@ -103,7 +102,7 @@ pub(crate) fn descend(
             energy[t] = now;
         }
     }
-    Ok((x, rest, iterations))
+    Ok((x, rest))
 }
 
 fn dot(a: &[f64], b: &[f64]) -> f64 {

@@ -15,11 +15,12 @@ use crate::simd::{LANES, vectorize};
 use crate::solver::dual::KernelPoints;
 
 /// Rows and columns of a tile.
-pub(super) const SIDE: usize = 256;
+const SIDE: usize = 256;
 /// Shares of the work, each with sums of its own.
-pub(crate) const SHARES: usize = 8;
+const SHARES: usize = 8;
 
-pub(super) struct KernelTiles<'a> {
+/// K, half of it in memory as far as there is room.
+pub(crate) struct KernelTiles<'a> {
     values: KernelPoints<'a>,
     rows: usize,
     /// A strip of tiles per block of rows, up to the diagonal; those for which there is room.
