@@ -10,6 +10,7 @@ mod linear;
 mod loss;
 mod moments;
 mod path;
+mod plan;
 mod stream;
 mod table;
 mod training;
@@ -28,10 +29,11 @@ pub use fit::FitOptions;
 pub use loss::{ClassWeightArgument, LossArgument, ManyClassesArgument};
 pub use moments::{MergeOptions, MomentsOptions, UpdateOptions};
 pub use path::PathOptions;
+pub use plan::PlanOptions;
 pub use stream::StreamOptions;
 pub use table::{RowOptions, TableOptions};
 pub use training::{IntervalMethod, IntervalOptions, TrainingOptions};
-pub use values::{KernelArgument, ScaleArgument, Style, TextArgument};
+pub use values::{KernelArgument, ScaleArgument, Style, TextArgument, gaussian};
 
 use values::{noise, row_count, thread_count};
 
@@ -46,6 +48,7 @@ use values::{noise, row_count, thread_count};
 ///   mercer predict m.mercer new.csv > predicted.csv         use it
 ///   mercer fit table.csv --target kind --loss logistic      classes and their probabilities
 ///   mercer path table.csv --target y                        everything along λ
+///   mercer plan table.csv --target y                        what every method would take here
 ///   mercer compare table.csv --target y                     methods side by side on the same folds
 ///   mercer experiment                                       the papers' experiments, done again
 ///   mercer certify table.csv --target y                     how much one row matters; what is proved of the risk
@@ -86,6 +89,7 @@ pub enum Command {
     Predict(PredictOptions),
     Effects(EffectsOptions),
     Path(Box<PathOptions>),
+    Plan(Box<PlanOptions>),
     Compare(Box<CompareOptions>),
     Stream(Box<StreamOptions>),
     Moments(Box<MomentsOptions>),

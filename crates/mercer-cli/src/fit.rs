@@ -181,7 +181,7 @@ fn refuse_without_penalty(options: &FitOptions) -> anyhow::Result<()> {
 }
 
 /// Refuses options that do not go with a fit by the squared loss to numbers.
-fn check(options: &FitOptions) -> anyhow::Result<()> {
+pub fn check(options: &FitOptions) -> anyhow::Result<()> {
     settings::check(options)?;
     learn::refuse_without_loss(options)
 }

@@ -16,7 +16,7 @@ use crate::fit::{Results, conclude};
 use crate::outcome::{Advised, Done};
 use crate::progress::Progress;
 use crate::{json, report, surface};
-pub use settings::{check, is_asked_for, is_meant, refuse, refuse_without_loss, with};
+pub use settings::{check, is_asked_for, is_meant, learner, refuse, refuse_without_loss, with};
 
 /// What a run found.
 pub struct Found {
@@ -108,7 +108,9 @@ pub fn advised(error: anyhow::Error, options: &FitOptions, roles: &Roles) -> any
                  --decimal comma if \",\" is the decimal mark"
             ))
         }
-        Error::Memory { .. } if is_asked_for(options) => Some("--memory 8G sets the limit yourself".into()),
+        Error::Memory { .. } if is_asked_for(options) => {
+            Some("--rank R makes do with R landmarks; --memory 8G sets the limit yourself".into())
+        }
         _ => None,
     };
     match remedy {

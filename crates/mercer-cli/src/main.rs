@@ -32,6 +32,7 @@ mod manual;
 mod moments;
 mod outcome;
 mod path;
+mod plan;
 mod predict;
 mod progress;
 mod report;
@@ -75,6 +76,7 @@ fn run(arguments: &Arguments) -> ExitCode {
         Command::Predict(options) => predict::run(options, common),
         Command::Effects(options) => effects::run(options, common),
         Command::Path(options) => path::run(options, common),
+        Command::Plan(options) => plan::run(options, common),
         Command::Compare(options) => compare::run(options, common),
         Command::Stream(options) => stream::run(options, common),
         Command::Moments(options) => moments::run(options, common),

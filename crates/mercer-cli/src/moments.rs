@@ -106,6 +106,7 @@ pub fn fit(options: &FitOptions, common: &Common, path: &str) -> anyhow::Result<
         ("--loss", "is the squared one for moments", !options.losses.is_squared()),
         ("--journal", "has nothing to remember here", options.journal.is_some()),
         (options.reduction().unwrap_or_default(), no_rows, options.reduction().is_some()),
+        ("--solver", no_rows, options.solver.is_some()),
     ])?;
     let (moments, _) = load(path)?;
     let mut settings = MomentFit::new();

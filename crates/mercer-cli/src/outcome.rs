@@ -106,7 +106,7 @@ fn remedy(error: &anyhow::Error) -> Option<String> {
             Some(format!("--drop {column:?} or --categorical {column:?}"))
         }
         Error::Memory { .. } => {
-            Some("--rank R makes do with R landmarks, --kernel linear needs no such matrix; --memory 8G sets the limit yourself".into())
+            Some("--rank R makes do with R landmarks, --solver conjugate-gradients does without the matrix, --kernel linear needs none; --memory 8G sets the limit yourself; mercer plan shows all ways".into())
         }
         Error::NotAKernel(text) if text.contains("scale the features") => Some("--scale standard".into()),
         _ => None,

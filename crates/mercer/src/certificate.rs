@@ -49,7 +49,8 @@ pub struct Certificate {
 pub struct LowRank {
     /// Columns of F: the landmarks that the model carries.
     pub rank: usize,
-    /// tr(K − FFᵀ)/tr K, exactly.
+    /// tr(K − FFᵀ)/tr K, exactly; where thousands of landmarks are solved for by conjugate gradients, on the sample that they
+    /// were drawn from.
     pub residual_share: f64,
     /// No prediction at a training row is further from that of the exact fit, in units of the target's spread. `None` where no
     /// bound is known (exponents up to 1) or it is not finite.

@@ -1,5 +1,6 @@
 //! The front door: a kernel, an exponent and a λ (each given, or chosen by a criterion) make a model.
 
+mod forecast;
 mod run;
 
 pub(crate) use run::kernel_for;
@@ -58,6 +59,8 @@ pub struct Fit {
     diagnostics: bool,
     keep_spectrum: bool,
     reduce: Reduce,
+    solver: Solver,
+    accuracy_of_gradients: f64,
     metric: Option<Rule>,
     constraint: Option<Constraint>,
     memory: Option<u64>,
@@ -90,6 +93,19 @@ pub struct Fitted {
     /// nothing was to be chosen.
     pub tried: Vec<Tried>,
 }
+
+/// How an exact problem is solved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Solver {
+    /// By what suits its size and what is asked for.
+    Suitable,
+    ConjugateGradients,
+    /// By anything else.
+    Factored,
+}
+
+/// The error of predictions at which conjugate gradients end, in units of the target's spread.
+const ACCURACY_OF_GRADIENTS: f64 = 1e-8;
 
 /// Whether landmarks stand for all rows.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -166,6 +182,8 @@ impl Fit {
             diagnostics: true,
             keep_spectrum: false,
             reduce: Reduce::IfNeeded,
+            solver: Solver::Suitable,
+            accuracy_of_gradients: ACCURACY_OF_GRADIENTS,
             metric: None,
             constraint: None,
             memory: None,
@@ -304,6 +322,18 @@ impl Fit {
         Fit { reduce: Reduce::Never, ..self }
     }
 
+    /// All rows by conjugate gradients, without the Gram matrix: every exponent above 1. λ is given, or chosen on landmarks. No
+    /// leave-one-out and no degrees of freedom: those need the matrix.
+    pub fn conjugate_gradients(self) -> Self {
+        Fit { reduce: Reduce::Never, solver: Solver::ConjugateGradients, ..self }
+    }
+
+    /// The error of predictions, in units of the target's spread, at which conjugate gradients end: from 1e-13 to 1e-3,
+    /// 1e-8 if nothing is said.
+    pub fn accuracy_of_gradients(self, accuracy: f64) -> Self {
+        Fit { accuracy_of_gradients: accuracy, ..self }
+    }
+
     /// Bytes that may be used; without it, what the system says is available.
     pub fn memory(self, bytes: u64) -> Self {
         Fit { memory: Some(bytes), ..self }
@@ -393,6 +423,14 @@ impl Fit {
         if let Some(lambda) = lambdas.iter().find(|lambda| !(1e-290..=1e290).contains(*lambda)) {
             return Err(Error::argument("lambda", "above 0 (from 1e-290 to 1e290)", lambda));
         }
+        if !(1e-13..=1e-3).contains(&self.accuracy_of_gradients) {
+            let must = "from 1e-13 to 1e-3, an error in units of the target's spread";
+            return Err(Error::argument("the accuracy of conjugate gradients", must, self.accuracy_of_gradients));
+        }
+        if self.solver == Solver::ConjugateGradients && !self.suits_gradients() {
+            let must = "used with exponents above 1, a kernel that has a formula, penalised by λ‖f‖ᵐ, and without rows that have no target";
+            return Err(Error::argument("conjugate gradients", must, format!("{self:?}")));
+        }
         match self.reduce {
             Reduce::ToRank(0) => return Err(Error::argument("rank", "at least 1", 0)),
             Reduce::ToAccuracy(accuracy) if !(accuracy > 0.0 && accuracy.is_finite()) => {
@@ -459,14 +497,43 @@ impl Fit {
             plan.check(shape, limit)?;
             return Ok(plan);
         }
+        if self.takes_gradients(shape, &plan, limit) {
+            return plan::gradients(shape, limit, self.memory.is_some());
+        }
         let is_slow = matches!(plan.method, Method::Spectral | Method::Band) && shape.rows > plan::EXACT_ROWS;
         match self.reduce {
-            Reduce::ToRank(_) | Reduce::ToAccuracy(_) | Reduce::Always => {
-                plan::low_rank(shape, self.reduce.rank(), limit)
+            Reduce::ToRank(rank) => {
+                let factored = plan::low_rank(shape, Some(rank), limit);
+                let is_many = rank > plan::MANY_LANDMARKS || factored.is_err();
+                let may_descend = self.suits_gradients() && !self.shared_ridge && self.solver != Solver::Factored;
+                // With more landmarks than half of the rows, the sample they come from would be all rows.
+                if is_many && may_descend && rank <= shape.rows / 2 {
+                    return plan::many_landmarks(shape, rank, limit);
+                }
+                factored
             }
+            Reduce::ToAccuracy(_) | Reduce::Always => plan::low_rank(shape, self.reduce.rank(), limit),
             Reduce::IfNeeded if is_slow || plan.bytes > limit => plan::low_rank(shape, None, limit),
             _ => plan.check(shape, limit).map(|()| plan),
         }
+    }
+
+    /// Whether the exact problem is one for conjugate gradients: asked for, or without another way that is as exact. Beyond
+    /// [`plan::GRADIENT_ROWS`] they take hours, and are not what was meant unless it was said.
+    fn takes_gradients(&self, shape: &Shape, plan: &Plan, limit: u64) -> bool {
+        if self.solver == Solver::ConjugateGradients {
+            return true;
+        }
+        let is_quicker = self.fixed().is_some() && !self.diagnostics && shape.rows > plan::EXACT_ROWS;
+        self.reduce == Reduce::Never
+            && self.suits_gradients()
+            && shape.rows <= plan::GRADIENT_ROWS
+            && (plan.bytes > limit || is_quicker)
+    }
+
+    /// Whether conjugate gradients can solve it.
+    fn suits_gradients(&self) -> bool {
+        self.may_reduce() && self.constraint.is_none() && !self.keep_spectrum && self.exponents.iter().all(|m| *m > 1.0)
     }
 
     /// Whether landmarks can stand for all rows.

@@ -7,6 +7,8 @@
 mod approximate;
 mod calibrate;
 mod finish;
+mod forecast;
+mod landmarks;
 mod measure;
 mod run;
 mod select;
@@ -18,7 +20,7 @@ use std::sync::Arc;
 use crate::criterion::{Criterion, FoldRule};
 use crate::data::{Design, Encoding, Frame, Missing, Roles, Scale, TextAs};
 use crate::error::{Error, Result};
-use crate::fit::Observer;
+use crate::fit::{Observer, Reduce};
 use crate::kernel::{Kernel, SharedKernel};
 use crate::linalg::Matrix;
 use crate::loss::{Reads, SharedLoss};
@@ -65,6 +67,7 @@ pub struct Learn {
     scale: Option<Scale>,
     missing: Missing,
     text_as: TextAs,
+    reduce: Reduce,
     memory: Option<u64>,
     observer: Option<Observer>,
 }
@@ -175,6 +178,7 @@ impl Learn {
             scale: None,
             missing: Missing::Error,
             text_as: TextAs::OneHot,
+            reduce: Reduce::IfNeeded,
             memory: None,
             observer: None,
         }
@@ -285,6 +289,18 @@ impl Learn {
         Learn { text_as, ..self }
     }
 
+    /// Landmarks in the place of all rows: f is a sum over at most this many of them, chosen by randomly pivoted Cholesky. The
+    /// duality gap is then that of the problem over such sums.
+    pub fn rank(self, rank: usize) -> Self {
+        Learn { reduce: Reduce::ToRank(rank), ..self }
+    }
+
+    /// All rows, however many there are: refused where memory does not suffice. Without it many rows are represented by
+    /// landmarks.
+    pub fn exact(self) -> Self {
+        Learn { reduce: Reduce::Never, ..self }
+    }
+
     /// Bytes that may be used; without it, what the system says is available.
     pub fn memory(self, bytes: u64) -> Self {
         Learn { memory: Some(bytes), ..self }
@@ -361,6 +377,9 @@ impl Learn {
         if !matches!(self.criterion, Criterion::KFold(_) | Criterion::LeaveOneOut) {
             let must = "kfold or loo (approximate) for this loss";
             return Err(Error::argument("criterion", must, self.criterion.spec()));
+        }
+        if self.reduce == Reduce::ToRank(0) {
+            return Err(Error::argument("rank", "at least 1", 0));
         }
         if self.many == ManyClasses::Multinomial {
             if first[0].spec() != "logistic" {

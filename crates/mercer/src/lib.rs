@@ -62,7 +62,7 @@
 //! | [`moments`] | sums over rows that merge: tables larger than memory |
 //! | [`online`] | rows one at a time, each predicted before it is learned |
 //! | [`linear`] | f(x) = xᵀw + b: least squares, ridge, Tikhonov, Lasso, logistic and support vector machines |
-//! | [`plan`] | method and memory, before anything is allocated |
+//! | [`plan`], [`forecast`] | method and memory, before anything is allocated; what every method would take |
 //! | [`interval`], [`effects`] | prediction intervals, and what each column does to a prediction |
 //! | [`Fit`], [`Model`] | the front door, and what comes out of it |
 //! | [`mod@format`] | models as bytes |
@@ -80,6 +80,7 @@ pub mod effects;
 pub mod equivalence;
 pub mod error;
 mod fit;
+pub mod forecast;
 pub mod format;
 pub mod interval;
 pub mod journal;

@@ -225,6 +225,14 @@ impl Model {
         }
     }
 
+    /// The points that f is a sum over, one row each and scaled as the kernel sees them; `None` for a linear function.
+    pub fn centres(&self) -> Option<Matrix> {
+        match &self.expansion {
+            Expansion::Kernel { points, .. } => Some(points.to_matrix()),
+            Expansion::Linear { .. } => None,
+        }
+    }
+
     /// α of target `t` (for a linear function: its coefficients).
     pub fn coefficients(&self, t: usize) -> &[f64] {
         match &self.expansion {

@@ -20,6 +20,16 @@ pub enum Method {
         /// Columns, at most.
         rank: usize,
     },
+    /// Conjugate gradients on all rows, without the Gram matrix.
+    ConjugateGradients {
+        /// Landmarks of the preconditioner.
+        rank: usize,
+    },
+    /// Conjugate gradients on thousands of landmarks, rows of kernel values computed when they are needed.
+    ManyLandmarks {
+        /// Landmarks.
+        rank: usize,
+    },
     /// Dual decomposition with a duality gap: losses that are linear or quadratic in pieces.
     Dual,
     /// The same with kernel values computed when they are needed.
@@ -41,6 +51,8 @@ impl Method {
             Method::Band => "exact, band form of the Gram matrix",
             Method::Cholesky => "exact, Cholesky factorisation of the Gram matrix",
             Method::LowRank { .. } => "low rank, landmarks by randomly pivoted Cholesky",
+            Method::ConjugateGradients { .. } => "exact, conjugate gradients without the Gram matrix",
+            Method::ManyLandmarks { .. } => "low rank, conjugate gradients on landmarks",
             Method::Dual => "dual decomposition on the Gram matrix",
             Method::DualOnDemand => "dual decomposition, kernel values when they are needed",
             Method::Features => "Newton's method or an interior point on the features",
@@ -86,9 +98,6 @@ const BAND_FROM: usize = 900;
 
 /// Chooses a method: one total match on the shape.
 pub fn plan(shape: &Shape) -> Plan {
-    let (n, p) = (shape.rows as u64, shape.features as u64);
-    let square = n.saturating_mul(n).saturating_mul(8);
-    let thin = n.saturating_mul(p + shape.targets as u64 + 8).saturating_mul(8);
     let method = if shape.is_linear && shape.features < shape.rows {
         Method::Primal
     } else if shape.fixed_exponent == Some(2.0) && !shape.is_weighted && shape.rows >= CHOLESKY_FROM {
@@ -98,7 +107,15 @@ pub fn plan(shape: &Shape) -> Plan {
     } else {
         Method::Spectral
     };
-    let bytes = match method {
+    Plan { method, bytes: bytes_of(method, shape) }
+}
+
+/// What an exact method takes at its peak.
+pub(crate) fn bytes_of(method: Method, shape: &Shape) -> u64 {
+    let (n, p) = (shape.rows as u64, shape.features as u64);
+    let square = n.saturating_mul(n).saturating_mul(8);
+    let thin = n.saturating_mul(p + shape.targets as u64 + 8).saturating_mul(8);
+    match method {
         // Features, their scaled copy, singular vectors and the decomposition's workspace.
         Method::Primal => thin.saturating_mul(6),
         // One matrix, factored in its place.
@@ -109,13 +126,14 @@ pub fn plan(shape: &Shape) -> Plan {
         Method::Spectral => square.saturating_mul(5).saturating_add(thin.saturating_mul(2)),
         // Not chosen here, or not for the squared loss.
         Method::LowRank { .. }
+        | Method::ConjugateGradients { .. }
+        | Method::ManyLandmarks { .. }
         | Method::Dual
         | Method::DualOnDemand
         | Method::Newton
         | Method::Features
         | Method::Multinomial => square.saturating_mul(2),
-    };
-    Plan { method, bytes }
+    }
 }
 
 /// Rows from which a decomposition of the whole matrix takes longer than people wait: several minutes.
@@ -147,6 +165,95 @@ pub fn low_rank(shape: &Shape, rank: Option<usize>, limit: u64) -> Result<Plan> 
         return Ok(Plan { method, bytes: needed });
     }
     let hint = if most > 0 { format!("; a rank of {most} would fit") } else { String::new() };
+    Err(Error::Memory { rows: shape.rows, needed, available: limit, what: method.describe(), hint })
+}
+
+/// Rows times squared landmarks where nothing is said of them: one problem of another loss takes some ten times as long as the
+/// squared one's.
+const LOSS_WORK: f64 = 2e10;
+/// The same when λ is chosen: some sixty problems.
+const CHOOSING_WORK: f64 = 4e9;
+
+/// A plan with landmarks for a loss other than the squared one: as many as asked for, or as fit.
+pub(crate) fn landmarks_of_loss(
+    rows: usize,
+    features: usize,
+    is_chosen: bool,
+    rank: Option<usize>,
+    limit: u64,
+) -> Result<Plan> {
+    let n = rows as u64;
+    let thin = n.saturating_mul(features as u64 + 96).saturating_mul(8);
+    // F, those of all folds, and the copies of two problems that are solved at a time.
+    let copies: u64 = if is_chosen { 10 } else { 4 };
+    let with = |rank: u64| {
+        let tall = n.saturating_mul(rank).saturating_mul(8 * copies);
+        tall.saturating_add(rank.saturating_mul(rank).saturating_mul(64)).saturating_add(thin)
+    };
+    let fits =
+        (0..=22_u32).rev().fold(0_u64, |fits, bit| if with(fits | 1 << bit) <= limit { fits | 1 << bit } else { fits });
+    let most = rows.min(usize::try_from(fits).unwrap_or(usize::MAX));
+    let work = if is_chosen { CHOOSING_WORK } else { LOSS_WORK };
+    let usual = ((work / rows.max(1) as f64).sqrt() as usize).min(LANDMARKS / 2);
+    let rank = rank.unwrap_or(usual.min(most).max(FEWEST_LANDMARKS)).min(rows).max(1);
+    let method = Method::LowRank { rank };
+    let needed = with(rank as u64);
+    if needed <= limit {
+        return Ok(Plan { method, bytes: needed });
+    }
+    let hint = if most > 0 { format!("; a rank of {most} would fit") } else { String::new() };
+    Err(Error::Memory { rows, needed, available: limit, what: method.describe(), hint })
+}
+
+/// Rows up to which conjugate gradients on all of them are taken without being asked for: minutes.
+pub const GRADIENT_ROWS: usize = 100_000;
+/// Landmarks of the preconditioner, at most: beyond, they cost more than the iterations that they save.
+const PRECONDITIONER: usize = 1_500;
+
+/// What conjugate gradients take beside the tiles that are kept.
+pub(crate) fn bytes_of_gradients(shape: &Shape, rank: usize) -> u64 {
+    let (n, r) = (shape.rows as u64, rank as u64);
+    // F and the copy in which it is made; vectors of every target, and those of every share of a product.
+    let tall = n.saturating_mul(2 * r + 64 + 3 * shape.features as u64 + 24 * shape.targets as u64 + 32);
+    tall.saturating_mul(8).saturating_add(r.saturating_mul(r).saturating_mul(40))
+}
+
+/// A plan for all rows by conjugate gradients. Tiles of the matrix are kept in what memory is left: all of it if the limit
+/// `is_given`, else half.
+pub fn gradients(shape: &Shape, limit: u64, is_given: bool) -> Result<Plan> {
+    let usual = PRECONDITIONER.min(shape.rows / 4).max(1);
+    let fits = (0..=10_u32).rev().fold(0, |fits: usize, bit| {
+        let more = fits | 1 << bit;
+        if bytes_of_gradients(shape, more) <= limit { more } else { fits }
+    });
+    let rank = usual.min(fits).max(FEWEST_LANDMARKS.min(shape.rows)).max(1);
+    let needed = bytes_of_gradients(shape, rank);
+    let method = Method::ConjugateGradients { rank };
+    if needed > limit {
+        let hint = String::new();
+        return Err(Error::Memory { rows: shape.rows, needed, available: limit, what: method.describe(), hint });
+    }
+    let room = (limit - needed) / if is_given { 1 } else { 2 };
+    let n = shape.rows as u64;
+    let tiles = n.saturating_mul(n + 512).saturating_mul(4);
+    Ok(Plan { method, bytes: needed + room.min(tiles) })
+}
+
+/// Landmarks beyond which conjugate gradients are quicker than the product of all features.
+pub const MANY_LANDMARKS: usize = 5_000;
+
+/// A plan for thousands of landmarks by conjugate gradients: two rows of features for each, and matrices of their number.
+pub fn many_landmarks(shape: &Shape, rank: usize, limit: u64) -> Result<Plan> {
+    let (n, r) = (shape.rows as u64, rank as u64);
+    let thin = n.saturating_mul(2 * shape.features as u64 + shape.targets as u64 + 24).saturating_mul(8);
+    // The sample's features while they are made, L, the sample's matrix and its factor.
+    let needed = r.saturating_mul(r).saturating_mul(8 * 7).saturating_add(thin);
+    let method = Method::ManyLandmarks { rank };
+    if needed <= limit {
+        return Ok(Plan { method, bytes: needed });
+    }
+    let fits = ((limit.saturating_sub(thin) as f64 / 56.0).sqrt() as usize).min(shape.rows / 2);
+    let hint = if fits > 0 { format!("; a rank of {fits} would fit") } else { String::new() };
     Err(Error::Memory { rows: shape.rows, needed, available: limit, what: method.describe(), hint })
 }
 
@@ -191,7 +298,7 @@ pub(crate) fn convex(rows: usize, features: usize, needs_gram: bool, method: Met
 impl Plan {
     /// Whether the Gram matrix is in memory.
     pub(crate) fn keeps_gram(&self) -> bool {
-        !matches!(self.method, Method::DualOnDemand | Method::Features)
+        !matches!(self.method, Method::DualOnDemand | Method::Features | Method::LowRank { .. })
     }
 
     /// Refuses a plan that does not fit into `limit` bytes.

@@ -1,10 +1,12 @@
 //! Solvers: from a decomposition (or a factorisation) to the minimiser.
 
 pub(crate) mod cholesky;
+pub(crate) mod conjugate_gradient;
 pub mod constrained;
 pub(crate) mod convex;
 pub mod deletion;
 pub mod dual;
+pub(crate) mod many_landmarks;
 pub mod power;
 pub(crate) mod refine;
 mod row_roots;

@@ -9,8 +9,8 @@ use super::linear::PenaltyOptions;
 use super::loss::LossOptions;
 use super::table::{ColumnOptions, RowOptions, TableOptions};
 use super::values::{
-    KernelArgument, Numbers, ScaleArgument, criterion, duration, exponents, fold_rule, kernels, lambdas, metric,
-    positive, row_count,
+    KernelArgument, Numbers, ScaleArgument, SolverArgument, criterion, duration, exponents, fold_rule, kernels,
+    lambdas, metric, positive, row_count,
 };
 
 /// Fit a model to a table
@@ -34,6 +34,8 @@ use super::values::{
 ///   mercer fit t.csv --target y --kernel matern52 --criterion kfold:10 --group patient
 ///   mercer fit t.csv --target y --kernel gaussian --criterion tri --unlabelled more.csv
 ///   mercer fit t.csv --target y --kernel "laplace(lengthscale=0.1..100:40)" --journal run.journal
+///   mercer fit big.csv --target y --kernel gaussian --rank 1000
+///   mercer fit big.csv --target y --kernel matern52 --solver conjugate-gradients
 ///   cat table.csv | mercer fit - --target y
 ///
 /// Other losses (`mercer losses`), for numbers, quantiles and classes; λ by five folds unless it is given:
@@ -43,6 +45,7 @@ use super::values::{
 ///   mercer fit t.csv --target y --loss "pinball(quantile=[0.1,0.5,0.9])" --non-crossing
 ///   mercer fit t.csv --target kind --loss logistic --many-classes multinomial --assess kfold:5
 ///   mercer fit t.csv --target kind --method svm --class-weight balanced --probability --output m.mercer
+///   mercer fit big.csv --target kind --loss hinge --rank 500
 #[derive(Debug, Clone, Args)]
 #[command(verbatim_doc_comment)]
 pub struct FitOptions {
@@ -92,6 +95,10 @@ pub struct FitOptions {
     /// All rows, however long it takes; refused if memory does not suffice
     #[arg(long, conflicts_with_all = ["rank", "accuracy"], help_heading = "The model")]
     pub exact: bool,
+    /// How the problem on all rows is solved: by what suits its size, or by conjugate gradients, without the kernel matrix and
+    /// without leave-one-out; what is not given is then chosen on landmarks first (exponents above 1)
+    #[arg(long, value_name = "HOW", conflicts_with_all = ["rank", "accuracy"], help_heading = "The model")]
+    pub solver: Option<SolverArgument>,
     /// With several targets: one effective ridge for all instead of one each
     #[arg(long, help_heading = "The model")]
     pub shared_ridge: bool,
@@ -141,6 +148,11 @@ impl FitOptions {
             self.kernel.is_empty() && self.exponent.is_none() && self.lambda.is_none() && self.criterion.is_none();
         let is_bounded = self.penalties.norm_at_most.is_some() || self.penalties.train_error_at_most.is_some();
         (nothing_said && !is_bounded) || self.budget.is_some()
+    }
+
+    /// Whether conjugate gradients are asked for.
+    pub fn by_gradients(&self) -> bool {
+        self.solver == Some(SolverArgument::ConjugateGradients)
     }
 
     /// Whether anything is said about landmarks, and with which option.

@@ -17,6 +17,15 @@ pub struct Numbers(pub Vec<f64>);
 #[derive(Debug, Clone)]
 pub struct KernelArgument(pub Vec<SharedKernel>);
 
+/// How an exact problem is solved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum SolverArgument {
+    /// By what suits its size and what is asked for
+    Suitable,
+    /// By conjugate gradients on all rows, without the kernel matrix
+    ConjugateGradients,
+}
+
 /// Criteria separated by commas.
 #[derive(Debug, Clone)]
 pub struct CriteriaArgument(pub Vec<Criterion>);
@@ -47,6 +56,11 @@ fn numbers(read: mercer::Result<Vec<f64>>, (low, high): (f64, f64)) -> Option<Nu
 
 pub fn kernels(spec: &str) -> Result<KernelArgument, mercer::Error> {
     range::kernels(spec).map(KernelArgument)
+}
+
+/// The kernel where none is named.
+pub fn gaussian() -> Result<KernelArgument, mercer::Error> {
+    kernels("gaussian")
 }
 
 pub fn metric(text: &str) -> Result<mercer::metric::Rule, mercer::Error> {

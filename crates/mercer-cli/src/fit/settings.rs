@@ -36,11 +36,18 @@ pub fn check(options: &FitOptions) -> anyhow::Result<()> {
             ("--one-standard-error", "it takes the least error", options.one_standard_error),
             ("--unlabelled", "it chooses by held-out rows", options.unlabelled.is_some()),
             ("--shared-ridge", "every target has its own", options.shared_ridge),
+            ("--solver", "it tries many models", options.solver.is_some()),
             ("--text equality", "texts become one feature per category", options.rows.text == TextArgument::Equality),
         ];
         if let Some((option, why, _)) = only_named.into_iter().find(|(_, _, is_given)| *is_given) {
             return refuse(&format!("{option} cannot be said to an automatic fit: {why}; name a --kernel to use it"));
         }
+    }
+    if let Some(exponent) = options.exponent.iter().flat_map(|numbers| &numbers.0).find(|m| **m <= 1.0)
+        && options.by_gradients()
+    {
+        let why = "others may have several minima, which only a spectrum tells apart";
+        return refuse(&format!("--solver conjugate-gradients needs an --exponent above 1; got {exponent}: {why}"));
     }
     let needs_more = options.criterion.as_ref().filter(|criterion| criterion.needs_unlabelled());
     if let (Some(criterion), None) = (needs_more, &options.unlabelled) {
@@ -118,6 +125,12 @@ impl Settings {
             (_, _, true) => fit.exact(),
             _ => fit,
         };
+        if options.by_gradients() {
+            fit = fit.conjugate_gradients();
+        }
+        if let Some(accuracy) = options.losses.tolerance {
+            fit = fit.accuracy_of_gradients(accuracy);
+        }
         Settings::Named(Box::new(fit))
     }
 
@@ -231,6 +244,7 @@ pub fn fingerprint(
         (options.penalties.norm_at_most, options.penalties.train_error_at_most),
         match options.reduction() {
             Some(option) => format!(" {option} {:?} {:?}", options.rank, options.accuracy),
+            None if options.by_gradients() => format!(" --solver {:?}", options.losses.tolerance),
             None => String::new(),
         }
     );

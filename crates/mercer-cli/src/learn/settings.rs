@@ -35,8 +35,8 @@ pub fn refuse_without_loss(options: &FitOptions) -> anyhow::Result<()> {
         ("--non-crossing", "is for several quantiles: --loss \"pinball(quantile=[0.1,0.5,0.9])\"", losses.non_crossing),
         (
             "--tolerance",
-            "is the duality gap of other losses; the squared loss is solved exactly",
-            losses.tolerance.is_some(),
+            "is the duality gap of other losses, or the error of --solver conjugate-gradients; the squared loss is solved exactly",
+            losses.tolerance.is_some() && !options.by_gradients(),
         ),
         (
             "--measure",
@@ -71,10 +71,21 @@ pub fn check(options: &FitOptions) -> anyhow::Result<()> {
         ("--unlabelled", "is for criteria of the squared loss", options.unlabelled.is_some()),
         ("--shared-ridge", squared_only, options.shared_ridge),
         ("--no-diagnostics", squared_only, options.no_diagnostics),
+        ("--solver", "is for the squared loss on numbers", options.solver.is_some()),
         (
-            options.reduction().unwrap_or_default(),
-            "is for the squared loss with the penalty norm-power so far",
-            options.reduction().is_some(),
+            "--accuracy",
+            "is a bound that is proved for the squared loss only: --rank says how many landmarks",
+            options.accuracy.is_some(),
+        ),
+        (
+            "--rank",
+            "goes with --criterion kfold: approximate leave-one-out needs the whole kernel matrix",
+            options.rank.is_some() && options.criterion == Some(Criterion::LeaveOneOut),
+        ),
+        (
+            "--rank",
+            "goes with --many-classes one-vs-rest",
+            options.rank.is_some() && losses.many_classes == Some(ManyClassesArgument::Multinomial),
         ),
     ])?;
     if let Some(other) = options.criterion.as_ref().filter(|criterion| !is_known(criterion)) {
@@ -197,9 +208,13 @@ pub fn learner(options: &FitOptions, common: &Common) -> Learn {
     if let Some(tolerance) = losses.tolerance {
         learn = learn.tolerance(tolerance);
     }
+    if let Some(rank) = options.rank {
+        learn = learn.rank(rank);
+    }
     type Switch = fn(Learn) -> Learn;
-    let switches: [(bool, Switch); 5] = [
+    let switches: [(bool, Switch); 6] = [
         (losses.classify, Learn::classify),
+        (options.exact, Learn::exact),
         (options.one_standard_error, Learn::one_standard_error),
         (options.on_grid, Learn::on_grid),
         (losses.probability, Learn::with_probabilities),

@@ -42,6 +42,7 @@ pub fn check(options: &FitOptions, penalty: &Penalty) -> anyhow::Result<()> {
             "is for the squared loss with the penalty norm-power so far",
             options.reduction().is_some(),
         ),
+        ("--solver", "is for the squared loss with the penalty norm-power", options.solver.is_some()),
         ("--budget", "is the time of the automatic search, which has the penalty norm-power", options.budget.is_some()),
         ("--on-grid", "has no use here: λ is chosen among the points of its path", options.on_grid),
         ("--norm-at-most", norm, options.penalties.norm_at_most.is_some()),

@@ -2,7 +2,7 @@
 
 use mercer::Fitted;
 use mercer::data::{Design, Encoder};
-use mercer::plan;
+use mercer::plan::{self, Method};
 
 use super::{
     Page, automatic, certificate_line, errors_line, integer, low_rank_line, penalty_line, scale_name, search, short,
@@ -25,7 +25,12 @@ pub fn page(found: &Found, options: &FitOptions, common: &Common, saved: Option<
     if common.verbose && found.search.is_some() {
         page.line("kernel", &fitted.model.kernel().spec());
     }
-    let method = fitted.plan.method.describe();
+    let method = match fitted.plan.method {
+        by_gradients @ Method::ConjugateGradients { .. } if !fitted.tried.is_empty() => {
+            format!("{} at what landmarks chose", by_gradients.describe())
+        }
+        other => other.describe().to_owned(),
+    };
     let forecast = format!("; {} forecast, {:.2} s", plan::bytes(fitted.plan.bytes), found.seconds);
     page.line("method", &format!("{method}{}", if common.verbose { &forecast } else { "" }));
     let map = search::lines(&mut page, fitted, found.search.is_none());

@@ -5,7 +5,9 @@ use mercer::learn::{LearnTrial, Measure};
 use mercer::{Learned, Meaning, Summary, plan};
 
 use super::fit::{in_words, saved_line, table_lines};
-use super::{Page, abbreviated, certificate_line, confusion, errors_line, integer, judged_by, penalty_line, short};
+use super::{
+    Page, abbreviated, certificate_line, confusion, errors_line, integer, judged_by, low_rank_line, penalty_line, short,
+};
 use crate::args::{Common, FitOptions, Style};
 use crate::chart;
 use crate::conversions;
@@ -131,10 +133,15 @@ fn facts(page: &mut Page, found: &Found, t: usize, summary: &Summary) {
     }
     let all: Vec<String> =
         if of_classes { models.iter() } else { models[t..=t].iter() }.filter_map(|s| s.support).map(integer).collect();
-    page.line("support", &format!("{} of {} rows have a coefficient", all.join(", "), integer(summary.rows)));
+    if summary.certificate.low_rank.is_none() {
+        page.line("support", &format!("{} of {} rows have a coefficient", all.join(", "), integer(summary.rows)));
+    }
     let worst =
         if of_classes { models.iter().max_by(|a, b| gap(a).total_cmp(&gap(b))).unwrap_or(summary) } else { summary };
     page.line("certain", &certificate_line(&worst.certificate, worst.is_zero));
+    if let Some(low_rank) = &worst.certificate.low_rank {
+        page.line("", &low_rank_line(low_rank));
+    }
 }
 
 fn gap(summary: &Summary) -> f64 {

@@ -19,6 +19,7 @@ mod losses;
 mod many_rows;
 mod moments;
 mod paths;
+mod plans;
 mod reports;
 mod select;
 mod stream;

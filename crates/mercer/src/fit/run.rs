@@ -1,6 +1,7 @@
 //! A fit, step by step: Gram matrix, decomposition, choice, solution, model.
 
 mod banded;
+mod gradients;
 mod learned;
 mod recorded;
 mod reduced;
@@ -8,7 +9,7 @@ mod trials;
 
 use std::sync::Arc;
 
-use super::{Fit, Fitted, Reduce, Tried};
+use super::{Fit, Fitted, Reduce, Solver, Tried};
 use crate::certificate::{Certificate, LowRank};
 use crate::criterion::{LeaveOneOut, leave_one_out};
 use crate::data::Design;
@@ -70,6 +71,10 @@ impl Fit {
             let found = self.factorise(&*kernels[0], &design, &vec![lambda; design.y.cols()], &stage)?;
             return self.assemble(design, kernels[0].clone(), plan, found);
         }
+        if let Method::ConjugateGradients { .. } | Method::ManyLandmarks { .. } = plan.method {
+            let is_linear = false;
+            return self.by_gradients(&kernels, design, &Shape { is_linear, ..shape }, plan, &stage);
+        }
         if plan.method == Method::Band {
             let (kernel, found) = self.choose_banded(&kernels, &design, &stage)?;
             return self.assemble(design, kernel, plan, found);
@@ -83,7 +88,8 @@ impl Fit {
         let mut rank = FIRST_RANK;
         let mut last: Option<Fitted> = None;
         loop {
-            let with_rank = Fit { reduce: Reduce::ToRank(rank), ..self.clone() };
+            // The bound is of factors.
+            let with_rank = Fit { reduce: Reduce::ToRank(rank), solver: Solver::Factored, ..self.clone() };
             let mut fitted = match (with_rank.fit_design(design.clone()), last) {
                 (Ok(fitted), _) => fitted,
                 // There is no memory for more: what was found stays.

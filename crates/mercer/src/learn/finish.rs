@@ -28,7 +28,8 @@ impl Learn {
     ) -> Result<Learned> {
         let go_on = || self.go_on("solving");
         let in_features = plan.method == Method::Features;
-        let rows = self.rows(&best.kernel, &targets, best.gram.as_ref(), memory, in_features, &go_on);
+        let landmarks = best.landmarks.as_ref();
+        let rows = self.rows(&best.kernel, &targets, best.gram.as_ref(), landmarks, memory, in_features, &go_on);
         let rows = Rows { factor: best.factor.as_ref(), ..rows };
         let mut summaries = Vec::new();
         let mut columns: Vec<Vec<f64>> = Vec::new();
@@ -59,7 +60,16 @@ impl Learn {
             }
         }
         let meaning = self.meaning(&targets, calibration);
-        let expansion = expansion(&targets, &best, &columns)?;
+        let expansion = match landmarks {
+            Some(landmarks) => {
+                for summary in &mut summaries {
+                    summary.support = Some(landmarks.rank());
+                    summary.certificate.low_rank = Some(landmarks.certificate());
+                }
+                landmarks.expansion(&targets.design.points, &columns)?
+            }
+            None => expansion(&targets, &best, &columns)?,
+        };
         let encoder = targets.design.encoder.clone();
         let model = Model { encoder, kernel: best.kernel, expansion, summaries, meaning, kept: None };
         Ok(Learned { model, coefficients: columns, fitted, held_out: held, tried, plan, design: targets.design })

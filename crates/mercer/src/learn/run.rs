@@ -1,5 +1,6 @@
 //! The way of a fit: targets, kernels, choice. What comes of the choice is made in [`finish`](super::finish).
 
+use super::landmarks::{LINEAR, Landmarks};
 use super::measure::Measure;
 use super::select::{Curve, Selection};
 use super::solve::{Rows, preconditioner};
@@ -9,7 +10,7 @@ use crate::criterion::{Criterion, Folds};
 use crate::data::{Frame, Roles};
 use crate::error::{Error, Result};
 use crate::fit::kernel_for;
-use crate::kernel::SharedKernel;
+use crate::kernel::{Kernel, Points, SharedKernel};
 use crate::linalg::Matrix;
 use crate::loss::{Loss, Shape};
 use crate::plan::{self, Method, Plan};
@@ -23,6 +24,8 @@ pub(super) struct Candidate {
     pub kernel: SharedKernel,
     pub gram: Option<Matrix>,
     pub factor: Option<Matrix>,
+    /// Landmarks in the place of the matrix.
+    pub landmarks: Option<Landmarks>,
     pub chosen: Vec<Curve>,
     score: f64,
 }
@@ -37,9 +40,7 @@ impl Learn {
         let kernels: Vec<SharedKernel> =
             self.kernels.iter().map(|kernel| kernel_for(kernel, design)).collect::<Result<_>>()?;
         let memory = self.memory.unwrap_or_else(plan::available_memory);
-        let needs_gram = self.needs_gram();
-        let method = self.method(&targets, &kernels);
-        let plan = plan::convex(design.rows(), design.points.features(), needs_gram, method, memory)?;
+        let plan = self.planned(&targets, &kernels, memory)?;
         let folds = self.folds(&targets)?;
         let mut tried = Vec::new();
         let mut best: Option<Candidate> = None;
@@ -63,13 +64,13 @@ impl Learn {
     }
 
     /// Whether the method cannot do without the whole kernel matrix.
-    fn needs_gram(&self) -> bool {
+    pub(super) fn needs_gram(&self) -> bool {
         let is_tube = |loss: &crate::loss::SharedLoss| matches!(loss.shape(), Shape::Tube(_));
         let approximate = self.fixed().is_none() && self.criterion == Criterion::LeaveOneOut;
         approximate || !self.losses.iter().flatten().all(is_tube)
     }
 
-    fn method(&self, targets: &Targets, kernels: &[SharedKernel]) -> Method {
+    pub(super) fn method(&self, targets: &Targets, kernels: &[SharedKernel]) -> Method {
         let is_linear = kernels.iter().all(|kernel| kernel.linear_scale().is_some());
         let is_margin = self.losses.iter().flatten().all(|loss| margin_loss(&**loss).is_some());
         let is_approximate = self.fixed().is_none() && self.criterion == Criterion::LeaveOneOut;
@@ -125,17 +126,24 @@ impl Learn {
         kernel.diagonal(points, 0, &mut diagonal);
         let largest = Matrix::column_vector(diagonal).max_abs();
         crate::spectrum::check_size(gram.as_ref().map_or(largest, Matrix::max_abs))?;
+        let landmarks = match plan.method {
+            Method::LowRank { rank } => {
+                self.stage("pivoting")?;
+                Some(Landmarks::new(&**kernel, points, rank, self.seed))
+            }
+            _ => None,
+        };
         let needs_factor = plan.method == Method::Newton;
         let factor = needs_factor.then(|| preconditioner(&**kernel, points, &*self.losses[0][0])).flatten();
         if let Some((exponent, lambda)) = self.fixed() {
             let curve = Curve::fixed(exponent, lambda);
             let chosen = vec![curve; targets.groups.len()];
-            return Ok(Candidate { kernel: kernel.clone(), gram, factor, chosen, score: 0.0 });
+            return Ok(Candidate { kernel: kernel.clone(), gram, factor, landmarks, chosen, score: 0.0 });
         }
         let go_on = || self.go_on("choosing");
         let in_features = plan.method == Method::Features;
-        let rows =
-            Rows { factor: factor.as_ref(), ..self.rows(kernel, targets, gram.as_ref(), memory, in_features, &go_on) };
+        let rows = self.rows(kernel, targets, gram.as_ref(), landmarks.as_ref(), memory, in_features, &go_on);
+        let rows = Rows { factor: factor.as_ref(), ..rows };
         let (mut chosen, mut score) = (Vec::new(), 0.0);
         for group in &targets.groups {
             self.stage("choosing")?;
@@ -161,28 +169,32 @@ impl Learn {
             score += curves[best].score() / if unit > 0.0 { unit } else { 1.0 };
             chosen.extend(curves.into_iter().nth(best));
         }
-        Ok(Candidate { kernel: kernel.clone(), gram, factor, chosen, score })
+        Ok(Candidate { kernel: kernel.clone(), gram, factor, landmarks, chosen, score })
     }
 
+    #[allow(clippy::too_many_arguments)]
     pub(super) fn rows<'a>(
         &self,
         kernel: &'a SharedKernel,
         targets: &'a Targets,
         gram: Option<&'a Matrix>,
+        landmarks: Option<&'a Landmarks>,
         memory: u64,
         in_features: bool,
         go_on: &'a (dyn Fn() -> bool + Sync),
     ) -> Rows<'a> {
+        let whole: (&dyn Kernel, &Points) = (&**kernel, &targets.design.points);
+        let (kernel, points) = landmarks.map_or(whole, |landmarks| (&LINEAR, &landmarks.features));
         Rows {
-            kernel: &**kernel,
-            points: &targets.design.points,
+            kernel,
+            points,
             gram,
             of_gram: None,
             factor: None,
             weights: targets.weights.as_deref(),
             has_offset: self.offset,
             memory: memory / 2,
-            in_features,
+            in_features: in_features || landmarks.is_some(),
             go_on,
         }
     }

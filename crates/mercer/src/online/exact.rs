@@ -189,7 +189,7 @@ impl ExactRows {
             change
         };
         let alpha = Matrix::column_vector(self.alpha.clone());
-        let measured = refine(&problem, alpha, &[&self.targets], 3, correct).pop();
+        let measured = refine(&problem, alpha, &[&self.targets], 3, f64::EPSILON, correct).pop();
         let measured = measured.ok_or_else(|| Error::Decomposition("the solution is not finite".into()))?;
         let condition = ((self.squares.sqrt() + gamma) / gamma).min(f64::MAX);
         Ok(problem.solution(measured, &follower.minimum, follower.exponent, None, condition))

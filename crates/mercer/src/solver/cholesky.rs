@@ -66,7 +66,7 @@ pub(crate) fn solve(
     let mut dual_without_a_row = y.clone();
     system.solve(&mut dual_without_a_row);
     let alpha = system.shifted(dual_without_a_row.clone(), 4);
-    let measured = refine(&problem, alpha, &columns, 2, |residual| {
+    let measured = refine(&problem, alpha, &columns, 2, f64::EPSILON, |residual| {
         let mut change = Matrix::column_vector(residual.to_vec());
         system.solve(&mut change);
         system.shifted(change, 2).into_vec()

@@ -62,12 +62,13 @@ pub(crate) struct Measured {
 }
 
 /// Refines α (n × targets) with `solve`, which applies the factorised inverse to a residual in scaled
-/// coordinates and returns the change of α.
+/// coordinates and returns the change of α; until the residual is `enough` of the right-hand side.
 pub(crate) fn refine(
     problem: &Problem<'_>,
     mut alpha: Matrix,
     y: &[&[f64]],
     most_steps: usize,
+    enough: f64,
     solve: impl Fn(&[f64]) -> Vec<f64>,
 ) -> Vec<Measured> {
     let mut best: Vec<Option<Measured>> = y.iter().map(|_| None).collect();
@@ -80,8 +81,9 @@ pub(crate) fn refine(
             if measured.residual_size >= before {
                 continue;
             }
-            is_improving |= measured.residual_size < 0.5 * before && measured.relative_residual() > f64::EPSILON;
-            if step < most_steps {
+            let is_open = measured.relative_residual() > enough;
+            is_improving |= measured.residual_size < 0.5 * before && is_open;
+            if step < most_steps && is_open {
                 let change = solve(&measured.residual);
                 alpha.col_mut(t).iter_mut().zip(&change).for_each(|(a, c)| *a += c);
             }

@@ -45,7 +45,7 @@ pub(crate) fn solve(
         alpha.col_mut(t).copy_from_slice(&spectrum.dual(target, gamma));
     }
     let y: Vec<&[f64]> = targets.iter().map(|(_, y)| *y).collect();
-    refine(&problem, alpha, &y, 3, |residual| {
+    refine(&problem, alpha, &y, 3, f64::EPSILON, |residual| {
         let mut change = spectrum.solve_scaled(residual, gamma);
         spectrum.unscale(&mut change);
         change
@@ -68,7 +68,17 @@ pub(crate) fn zero_function(
     y: &[f64],
     minimum: &Minimum,
 ) -> Solution {
-    let offset = target.mean;
+    constant_function(problem, length, target.mean, y, minimum)
+}
+
+/// f = 0 with this offset.
+pub(crate) fn constant_function(
+    problem: &Problem<'_>,
+    length: usize,
+    offset: f64,
+    y: &[f64],
+    minimum: &Minimum,
+) -> Solution {
     let errors: Vec<Double> = y.iter().map(|v| Double::new(*v).add(-offset)).collect();
     Solution {
         coefficients: vec![0.0; length],

@@ -10,12 +10,14 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 use serde_json::Value;
 
 /// Every loss that linear solvers know.
-pub const ALL_LOSSES: [MarginLoss; 5] = [
+pub const ALL_LOSSES: [MarginLoss; 7] = [
     MarginLoss::Logistic,
     MarginLoss::Hinge,
     MarginLoss::SquaredHinge,
     MarginLoss::EpsilonInsensitive(0.2),
     MarginLoss::SquaredEpsilonInsensitive(0.2),
+    MarginLoss::Huber(0.5),
+    MarginLoss::Pinball(0.7),
 ];
 
 /// A file of tests/golden.

@@ -158,22 +158,27 @@ impl Walk<'_> {
         let u = self.state.dual[i];
         let curvature = self.scale * problem.weight(i) * self.squares[i];
         let (new, violation, settled) = match problem.loss {
-            MarginLoss::EpsilonInsensitive(epsilon) => {
+            MarginLoss::EpsilonInsensitive(_) | MarginLoss::Pinball(_) => {
+                let (lower, upper, epsilon) = match problem.loss {
+                    MarginLoss::Pinball(quantile) => (quantile - 1.0, quantile, 0.0),
+                    MarginLoss::EpsilonInsensitive(epsilon) => (-1.0, 1.0, epsilon),
+                    _ => (-1.0, 1.0, 0.0),
+                };
                 // Slopes of ½curvature·u² + … to the right and left of u.
                 let g = f - y;
                 let (right, left) = (g + epsilon, g - epsilon);
                 let violation = if u == 0.0 {
                     (-right).max(left).max(0.0)
                 } else if u > 0.0 {
-                    if u >= 1.0 { right.max(0.0) } else { right.abs() }
-                } else if u <= -1.0 {
+                    if u >= upper { right.max(0.0) } else { right.abs() }
+                } else if u <= lower {
                     (-left).max(0.0)
                 } else {
                     left.abs()
                 };
                 let settled = (u == 0.0 && right > bound && left < -bound)
-                    || (u >= 1.0 && right < -bound)
-                    || (u <= -1.0 && left > bound);
+                    || (u >= upper && right < -bound)
+                    || (u <= lower && left > bound);
                 let new = if curvature > 0.0 {
                     let (down, up) = (u - right / curvature, u - left / curvature);
                     if down > 0.0 {
@@ -183,10 +188,12 @@ impl Walk<'_> {
                     } else {
                         0.0
                     }
+                } else if g < 0.0 {
+                    upper
                 } else {
-                    -g.signum()
+                    lower
                 };
-                (new.clamp(-1.0, 1.0), violation, settled)
+                (new.clamp(lower, upper), violation, settled)
             }
             _ => {
                 let v = u * y;

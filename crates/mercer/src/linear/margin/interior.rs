@@ -1,7 +1,7 @@
 //! A primal-dual interior point for losses with corners and few columns.
 //!
-//! The problem times W is λW‖w‖² + Σᵢ wᵢ Σₜ max(0, s·fᵢ + τ), s = ±1 (one term for the hinge, two for the tube). Each
-//! term has a multiplier 0 ≤ a ≤ C = wᵢ and slacks ξ ≥ 0, z = ξ − (s·f + τ) ≥ 0 with a·z = 0 and (C − a)·ξ = 0; those
+//! The problem times W is λW‖w‖² + Σᵢ wᵢ Σₜ c·max(0, s·fᵢ + τ), s = ±1 (one term for the hinge, two for the tube). Each
+//! term has a multiplier 0 ≤ a ≤ C = c·wᵢ and slacks ξ ≥ 0, z = ξ − (s·f + τ) ≥ 0 with a·z = 0 and (C − a)·ξ = 0; those
 //! products are driven to 0 together (Mehrotra). A step costs one p × p matrix XᵀDX and its factor.
 
 use super::hessian::{factor, normal_matrix};
@@ -112,9 +112,9 @@ impl Term {
 fn start(problem: &Problem<'_>) -> Vec<Term> {
     let mut terms = Vec::new();
     for (row, y) in problem.y.iter().enumerate() {
-        let most = problem.weight(row);
-        let (list, count) = problem.loss.terms(*y);
-        for (sign, start) in list.into_iter().take(count).filter(|_| most > 0.0) {
+        let weight = problem.weight(row);
+        for ramp in problem.loss.ramps(*y).into_iter().filter(|_| weight > 0.0) {
+            let (sign, start, most) = (ramp.sign, ramp.start, weight * ramp.height);
             terms.push(Term { row, sign, start, most, a: 0.5 * most, xi: 0.0, z: 0.0, da: 0.0, dxi: 0.0, dz: 0.0 });
         }
     }

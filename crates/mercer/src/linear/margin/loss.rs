@@ -15,9 +15,20 @@ pub enum MarginLoss {
     EpsilonInsensitive(f64),
     /// max(0, |r| − ε)².
     SquaredEpsilonInsensitive(f64),
+    /// ½r² for |r| ≤ c, c|r| − ½c² beyond.
+    Huber(f64),
+    /// q·r for r ≥ 0, (q − 1)·r below.
+    Pinball(f64),
 }
 
-use MarginLoss::{EpsilonInsensitive, Hinge, Logistic, SquaredEpsilonInsensitive, SquaredHinge};
+use MarginLoss::{EpsilonInsensitive, Hinge, Huber, Logistic, Pinball, SquaredEpsilonInsensitive, SquaredHinge};
+
+/// height · max(0, sign·f + start), a part of a loss with corners.
+pub(crate) struct Ramp {
+    pub sign: f64,
+    pub start: f64,
+    pub height: f64,
+}
 
 impl MarginLoss {
     /// Whether labels ±1 are wanted.
@@ -27,7 +38,7 @@ impl MarginLoss {
 
     /// Whether the loss has a derivative everywhere.
     pub fn is_smooth(self) -> bool {
-        !matches!(self, Hinge | EpsilonInsensitive(_))
+        !matches!(self, Hinge | EpsilonInsensitive(_) | Pinball(_))
     }
 
     /// loss(y, f).
@@ -41,6 +52,14 @@ impl MarginLoss {
             SquaredHinge => (1.0 - y * f).max(0.0).powi(2),
             EpsilonInsensitive(epsilon) => ((y - f).abs() - epsilon).max(0.0),
             SquaredEpsilonInsensitive(epsilon) => ((y - f).abs() - epsilon).max(0.0).powi(2),
+            Huber(threshold) => {
+                let size = (y - f).abs();
+                if size <= threshold { 0.5 * size * size } else { threshold * (size - 0.5 * threshold) }
+            }
+            Pinball(quantile) => {
+                let r = y - f;
+                if r >= 0.0 { quantile * r } else { (quantile - 1.0) * r }
+            }
         }
     }
 
@@ -64,6 +83,11 @@ impl MarginLoss {
                 let r = y - f;
                 if r.abs() > epsilon { (2.0 * (r - epsilon * r.signum()), 2.0) } else { (0.0, 0.0) }
             }
+            Huber(threshold) => {
+                let r = y - f;
+                if r.abs() <= threshold { (r, 1.0) } else { (threshold * r.signum(), 0.0) }
+            }
+            Pinball(quantile) => (if y > f { quantile } else { quantile - 1.0 }, 0.0),
         }
     }
 
@@ -74,6 +98,8 @@ impl MarginLoss {
             SquaredHinge => y * (u * y).max(0.0),
             EpsilonInsensitive(_) => u.clamp(-1.0, 1.0),
             SquaredEpsilonInsensitive(_) => u,
+            Huber(threshold) => u.clamp(-threshold, threshold),
+            Pinball(quantile) => u.clamp(quantile - 1.0, quantile),
         }
     }
 
@@ -90,14 +116,18 @@ impl MarginLoss {
             SquaredHinge => u * y - 0.25 * u * u,
             EpsilonInsensitive(epsilon) => u * y - epsilon * u.abs(),
             SquaredEpsilonInsensitive(epsilon) => u * y - epsilon * u.abs() - 0.25 * u * u,
+            Huber(_) => u * y - 0.5 * u * u,
+            Pinball(_) => u * y,
         }
     }
 
-    /// The loss as Σ max(0, sign·f + start), for losses with corners.
-    pub(crate) fn terms(self, y: f64) -> ([(f64, f64); 2], usize) {
+    /// The loss as a sum of ramps, for losses with corners.
+    pub(crate) fn ramps(self, y: f64) -> Vec<Ramp> {
+        let ramp = |sign: f64, start: f64, height: f64| Ramp { sign, start, height };
         match self {
-            EpsilonInsensitive(epsilon) => ([(-1.0, y - epsilon), (1.0, -y - epsilon)], 2),
-            _ => ([(-y, 1.0), (0.0, 0.0)], 1),
+            EpsilonInsensitive(epsilon) => vec![ramp(-1.0, y - epsilon, 1.0), ramp(1.0, -y - epsilon, 1.0)],
+            Pinball(quantile) => vec![ramp(-1.0, y, quantile), ramp(1.0, -y, 1.0 - quantile)],
+            _ => vec![ramp(-y, 1.0, 1.0)],
         }
     }
 
@@ -106,6 +136,15 @@ impl MarginLoss {
             && !(epsilon >= 0.0 && epsilon.is_finite())
         {
             return Err(Error::argument("epsilon", "at least 0", epsilon));
+        }
+        match self {
+            Huber(threshold) if !(threshold > 0.0 && threshold.is_finite()) => {
+                return Err(Error::argument("threshold", "above 0", threshold));
+            }
+            Pinball(quantile) if !(quantile > 0.0 && quantile < 1.0) => {
+                return Err(Error::argument("quantile", "between 0 and 1", quantile));
+            }
+            _ => {}
         }
         if self.is_classification()
             && let Some(i) = y.iter().position(|y| y.abs() != 1.0)
@@ -122,7 +161,8 @@ mod tests {
 
     #[test]
     fn conjugates_meet_losses_at_their_slopes() {
-        for loss in [Logistic, Hinge, SquaredHinge, EpsilonInsensitive(0.3), SquaredEpsilonInsensitive(0.3)] {
+        let numbers = [EpsilonInsensitive(0.3), SquaredEpsilonInsensitive(0.3), Huber(0.4), Pinball(0.8)];
+        for loss in [Logistic, Hinge, SquaredHinge].into_iter().chain(numbers) {
             for y in if loss.is_classification() { [1.0, -1.0] } else { [0.7, -2.0] } {
                 for k in -30..30 {
                     // No corner of a loss is among these.

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 
 use super::super::features::{add_scaled, dot};
 use super::hessian::{factor, normal_matrix};
-use super::{MarginSettings, Problem, State, row_sum};
+use super::{MarginLoss, MarginSettings, Problem, State, row_sum};
 use crate::error::{Error, Result};
 use crate::linalg::Matrix;
 
@@ -14,7 +14,11 @@ pub(super) fn solve(problem: &Problem<'_>, settings: &MarginSettings<'_>, factor
     let (n, p) = (problem.x.rows(), problem.x.cols());
     let ridge = 2.0 * problem.lambda * problem.total;
     let mut state = State::new(p, n);
-    let mut f = vec![0.0; n];
+    if let (true, MarginLoss::Huber(_)) = (settings.offset, problem.loss) {
+        // Far from all targets the loss is straight, and nothing would hold the offset.
+        state.b = middle(problem.y);
+    }
+    let mut f = vec![state.b; n];
     let mut stalled = 0;
     loop {
         if !(settings.go_on)() {
@@ -78,6 +82,13 @@ pub(super) fn solve(problem: &Problem<'_>, settings: &MarginSettings<'_>, factor
             f.iter_mut().for_each(|f| *f += state.b);
         }
     }
+}
+
+/// The median.
+fn middle(y: &[f64]) -> f64 {
+    let mut sorted = y.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    sorted.get(sorted.len() / 2).copied().unwrap_or(0.0)
 }
 
 /// The longest of 1, ½, ¼, … with a sufficient decrease of the objective (times W); 0 if there is none. `before` are

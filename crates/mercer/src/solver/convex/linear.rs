@@ -35,6 +35,15 @@ pub(crate) fn margin_loss(loss: &dyn Loss) -> Option<MarginLoss> {
         (Reads::Number, Shape::Tube(Tube { upper: FREE, epsilon, curvature: 0.5, .. })) => {
             Some(MarginLoss::SquaredEpsilonInsensitive(epsilon))
         }
+        (Reads::Number, Shape::Quadratic) => Some(MarginLoss::SquaredEpsilonInsensitive(0.0)),
+        (Reads::Number, Shape::Tube(Tube { lower, upper, epsilon: 0.0, curvature: 1.0 })) if lower == -upper => {
+            Some(MarginLoss::Huber(upper))
+        }
+        (Reads::Number, Shape::Tube(Tube { lower, upper, epsilon: 0.0, curvature: 0.0 }))
+            if (upper - lower - 1.0).abs() <= 4.0 * f64::EPSILON =>
+        {
+            Some(MarginLoss::Pinball(upper))
+        }
         _ => None,
     }
 }

@@ -127,6 +127,11 @@ impl<'a> KernelPoints<'a> {
         }
     }
 
+    /// k(row, point) for these rows and the points start … start + width − 1, row after row.
+    pub(crate) fn tile(&self, rows: &[usize], start: usize, width: usize, out: &mut [f64]) {
+        self.values(self.points, self.shifted.as_ref(), rows, start, width, out);
+    }
+
     /// Fills slices with rows, converting each span of values as it comes.
     fn fill_as<T: Send>(
         &self,

@@ -1,0 +1,198 @@
+//! `mercer plan`: what every method would take, and which one `mercer fit` would choose.
+
+use std::io::Write;
+
+use mercer::data::{Column, Frame, Roles};
+use mercer::forecast::{Forecast, Outlook};
+use mercer::plan;
+use serde_json::{Value, json};
+
+use crate::args::{Common, FitOptions, PlanOptions, Style};
+use crate::fit::{self, Settings};
+use crate::grid::{Cell, Grid};
+use crate::outcome::{Done, Usage};
+use crate::progress::Progress;
+use crate::report::{integer, short};
+use crate::{files, learn};
+
+/// An outlook, and whether a fit would search for more than is forecast here.
+struct Found {
+    outlook: Outlook,
+    is_automatic: bool,
+}
+
+pub fn run(options: &PlanOptions, common: &Common) -> anyhow::Result<Done> {
+    if let Some(path) = &options.shown.output {
+        files::check_folder(path)?;
+    }
+    let fit = learn::aliases::spelled_out(&options.to_fit_options())?;
+    if fit.penalties.of_linear_fit().is_some() {
+        let text = "is for kernels: penalties of linear functions are solved in memory of a few copies of the table";
+        return Err(Usage(format!("mercer plan {text}")).into());
+    }
+    let table = mercer_io::read(&options.table, &options.reading.to_read_options())?;
+    let roles = fit.columns.to_roles(&table.frame)?;
+    let progress = Progress::start(common.quiet);
+    progress.show("measuring this machine".into());
+    let found = forecast(fit, common, &table.frame, &roles)?;
+    drop(progress);
+    if let Some(path) = &options.shown.output {
+        mercer_io::write_frame(path, &frame(&found.outlook)?)?;
+    }
+    let text = match (options.shown.json, options.shown.format) {
+        (true, _) => format!("{}\n", to_json(&found)),
+        (false, Style::Text) => page(&found),
+        (false, style) => grid(&found.outlook).render(style),
+    };
+    let to_stderr = options.shown.output.as_deref() == Some("-");
+    if !common.quiet || options.shown.json {
+        if to_stderr { say!("{}", text.trim_end()) } else { write!(std::io::stdout(), "{text}")? }
+    }
+    Ok(Done::Certified)
+}
+
+fn forecast(mut options: FitOptions, common: &Common, frame: &Frame, roles: &Roles) -> anyhow::Result<Found> {
+    if learn::is_meant(&options, frame, roles) {
+        options.losses.classify = true;
+    }
+    if learn::is_asked_for(&options) {
+        learn::check(&options)?;
+        let outlook = learn::learner(&options, common).forecast(frame, roles)?;
+        return Ok(Found { outlook, is_automatic: false });
+    }
+    fit::check(&options)?;
+    let is_automatic = options.is_automatic();
+    if is_automatic {
+        // One of the many fits of an automatic search.
+        options.kernel = vec![crate::args::gaussian()?];
+    }
+    let outlook = match Settings::new(&options, common, None) {
+        Settings::Named(fit) => fit.forecast(frame, roles)?,
+        Settings::Automatic(..) => return Err(Usage("--kernel is needed for a plan here".into()).into()),
+    };
+    Ok(Found { outlook, is_automatic })
+}
+
+fn page(found: &Found) -> String {
+    let outlook = &found.outlook;
+    let mut text = format!(
+        "  {} rows, {} {}, {}; {} may be used\n\n",
+        integer(outlook.rows),
+        integer(outlook.features),
+        if outlook.features == 1 { "feature" } else { "features" },
+        outlook.kernel,
+        plan::bytes(outlook.limit)
+    );
+    text.push_str(&grid(outlook).render(Style::Text));
+    let rates = &outlook.calibration;
+    text.push_str(&format!(
+        "\n  Measured here: {} million values of this kernel a second, {} billion operations in products of matrices.\n",
+        short(rates.values / 1e6),
+        short(rates.products / 1e9)
+    ));
+    text.push_str(&format!("  {}\n", sentence(outlook)));
+    if found.is_automatic {
+        text.push_str(
+            "  Without --kernel a fit is an automatic search: it makes many such fits within its --budget (60 s).\n",
+        );
+    }
+    text
+}
+
+/// What a fit would do, and why.
+fn sentence(outlook: &Outlook) -> String {
+    match outlook.chosen() {
+        Some(chosen) => {
+            let landmarks = chosen.landmarks.map_or_else(String::new, |r| format!(" ({} landmarks)", integer(r)));
+            format!("* mercer fit takes this one: {}{landmarks}; {}.", chosen.method, outlook.reason)
+        }
+        None => format!("mercer fit would refuse: {}.", outlook.reason),
+    }
+}
+
+fn grid(outlook: &Outlook) -> Grid {
+    let columns = ["", "method", "landmarks", "memory", "time", "certificate"];
+    let mut grid = Grid::new(columns.iter().map(|name| (*name).to_owned()).collect());
+    for forecast in &outlook.methods {
+        let memory = plan::bytes(forecast.bytes);
+        grid.row(vec![
+            (if forecast.is_chosen { "*" } else { "" }).into(),
+            Cell::Text(forecast.method.clone()),
+            Cell::Text(forecast.landmarks.map_or_else(String::new, integer)),
+            Cell::Text(if forecast.fits { memory } else { format!("{memory}, too much") }),
+            Cell::Text(time(forecast.seconds)),
+            forecast.certificate.into(),
+        ]);
+    }
+    grid
+}
+
+/// `0.3 s`, `12 s`, `4 min`, `3 h`, `5 days`: no more digits than a forecast has.
+fn time(seconds: f64) -> String {
+    match seconds {
+        s if s < 0.05 => "0.1 s at most".into(),
+        s if s < 9.5 => format!("{s:.1} s"),
+        s if s < 99.5 => format!("{s:.0} s"),
+        s if s < 99.5 * 60.0 => format!("{:.0} min", s / 60.0),
+        s if s < 48.0 * 3600.0 => format!("{:.0} h", s / 3600.0),
+        s => format!("{:.0} days", s / 86_400.0),
+    }
+}
+
+fn frame(outlook: &Outlook) -> mercer::Result<Frame> {
+    let methods = &outlook.methods;
+    let text = |read: &dyn Fn(&Forecast) -> String| Column::Text(methods.iter().map(|m| Some(read(m))).collect());
+    let number = |read: &dyn Fn(&Forecast) -> f64| Column::Number(methods.iter().map(read).collect());
+    let mut frame = Frame::new(methods.len());
+    frame.push("method", text(&|m| m.method.clone()))?;
+    frame.push("landmarks", number(&|m| m.landmarks.map_or(f64::NAN, |r| r as f64)))?;
+    frame.push("bytes", number(&|m| m.bytes as f64))?;
+    frame.push("seconds", number(&|m| m.seconds))?;
+    frame.push("certificate", text(&|m| m.certificate.to_owned()))?;
+    frame.push("fits", number(&|m| f64::from(u8::from(m.fits))))?;
+    frame.push("is_chosen", number(&|m| f64::from(u8::from(m.is_chosen))))?;
+    Ok(frame)
+}
+
+fn to_json(found: &Found) -> Value {
+    let outlook = &found.outlook;
+    let one = |forecast: &Forecast| {
+        json!({
+            "method": forecast.method,
+            "landmarks": forecast.landmarks,
+            "bytes": forecast.bytes,
+            "seconds": forecast.seconds,
+            "certificate": forecast.certificate,
+            "fits": forecast.fits,
+            "is_chosen": forecast.is_chosen,
+        })
+    };
+    let rates = &outlook.calibration;
+    json!({
+        "n": outlook.rows,
+        "features": outlook.features,
+        "kernel": outlook.kernel,
+        "memory": outlook.limit,
+        "is_automatic": found.is_automatic,
+        "methods": outlook.methods.iter().map(one).collect::<Vec<Value>>(),
+        "reason": outlook.reason,
+        "rates": {
+            "products": rates.products,
+            "kernel_values": rates.values,
+            "precise_kernel_values": rates.precise_values,
+            "kept_kernel_values": rates.kept_values,
+            "decomposed": rates.decomposed,
+        },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::time;
+
+    #[test]
+    fn times_have_the_digits_of_a_forecast() {
+        let shown: Vec<String> = [0.01, 0.34, 12.3, 700.0, 20_000.0, 5e6].into_iter().map(time).collect();
+        assert_eq!(shown, ["0.1 s at most", "0.3 s", "12 s", "12 min", "6 h", "58 days"]);
+    }
+}

@@ -1,0 +1,397 @@
+//! Kernel ridge regression on all rows without the matrix: conjugate gradients, K in tiles that are computed when they are
+//! needed, as many of them kept as memory allows.
+//!
+//! In scaled coordinates (s = √w, β = α/s) the system is A β = b with A = P(SKS)P + γI and b = P(s∘y), P the projection on
+//! what the offset leaves. It is preconditioned by (F̃F̃ᵀ + γI)⁻¹, F̃ = PSF from randomly pivoted Cholesky, so that the first
+//! iterate *is* the fit on those landmarks and the others take away what it lacks.
+//!
+//! Every answer is measured by its true residual r, from kernel values made afresh and sums in twice the precision. With
+//! f̂ = Σ α̂ᵢk(·, xᵢ) and M = P(SKS)P,
+//!
+//! > ‖f − f̂‖² = rᵀA⁻¹MA⁻¹r ≤ ‖r‖²/(4γ),   since d/(d + γ)² ≤ 1/(4γ) for every eigenvalue d,
+//!
+//! and a prediction is off by at most κ‖f − f̂‖, κ the length of the (centred) features: that bound is what the iterations
+//! stop by and what becomes digits. For an exponent m > 1 other than 2 the ridge is the root of h (see
+//! [`power`](super::power)), found from the landmarks' own root by a few more solutions, each from the one before.
+
+mod descent;
+mod preconditioner;
+mod root;
+mod tiles;
+
+use super::Solution;
+use super::power::{self, Minimum, Stationary};
+use super::refine::{Problem, norm, refine};
+use super::spectral;
+use crate::error::{Error, Result};
+use crate::kernel::{Kernel, Points};
+use crate::linalg::{Matrix, double, exponent_of};
+use crate::low_rank;
+use crate::spectrum::check_size;
+pub(crate) use descent::{Goal, descend};
+use preconditioner::Preconditioner;
+pub(crate) use root::RootSearch;
+pub(crate) use tiles::KernelTiles;
+
+/// Runs of conjugate gradients, each on the true residual of the one before.
+const MOST_RUNS: usize = 6;
+/// Ridges that are tried for an exponent other than 2.
+const MOST_RIDGES: usize = 40;
+/// The error of log μ that is not worth another solution.
+const ROOT: f64 = 1e-12;
+/// How much larger than asked for a residual may be and still count as reached.
+const ROOM: f64 = 1.5;
+/// The residual of the landmarks at which more of them would only follow rounding.
+const ROUNDING: f64 = 1e-14;
+
+/// The rows, and how closely they are to be solved for.
+pub(crate) struct Gradients<'a> {
+    pub kernel: &'a dyn Kernel,
+    pub points: &'a Points,
+    pub weights: Option<&'a [f64]>,
+    pub offset: bool,
+    /// The error of a prediction, in units of the target's spread, at which iterations end.
+    pub accuracy: f64,
+    /// Landmarks of the preconditioner.
+    pub rank: usize,
+    /// Bytes that kept tiles may take.
+    pub memory: u64,
+    pub seed: u64,
+    /// Told the stage; an error ends it.
+    pub stage: &'a (dyn Fn(&'static str) -> Result<()> + Sync),
+}
+
+/// Targets that share one effective ridge, and their penalty λ‖f‖ᵐ.
+pub(crate) struct Group<'a> {
+    pub targets: Vec<&'a [f64]>,
+    pub exponent: f64,
+    pub lambda: f64,
+}
+
+/// The solutions of a group.
+pub(crate) struct Solved {
+    pub solutions: Vec<Solution>,
+    /// Whether the residual of each is as small as the accuracy asks for.
+    pub are_reached: Vec<bool>,
+}
+
+/// A prepared system: landmarks drawn, tiles laid out.
+pub(crate) struct System<'a> {
+    settings: &'a Gradients<'a>,
+    root_weights: Option<Vec<f64>>,
+    weight_sum: f64,
+    tiles: KernelTiles<'a>,
+    preconditioner: Preconditioner,
+    /// The largest √k(x, x) of the rows.
+    height: f64,
+    /// ‖P(SKS)P‖ ≤ ‖F̃F̃ᵀ‖ + tr of what F leaves.
+    size: f64,
+}
+
+impl<'a> System<'a> {
+    pub fn new(settings: &'a Gradients<'a>) -> Result<Self> {
+        let (kernel, points) = (settings.kernel, settings.points);
+        let mut diagonal = vec![0.0; points.rows()];
+        kernel.diagonal(points, 0, &mut diagonal);
+        let largest = Matrix::column_vector(diagonal).max_abs();
+        check_size(largest)?;
+        (settings.stage)("pivoting")?;
+        let factor = low_rank::factor(kernel, points, ROUNDING, settings.rank, settings.seed);
+        let weight = |i: usize| settings.weights.map_or(1.0, |w| w[i]);
+        let left: f64 = factor.residual.iter().enumerate().map(|(i, e)| weight(i) * e).sum();
+        let root_weights: Option<Vec<f64>> = settings.weights.map(|w| w.iter().map(|w| w.sqrt()).collect());
+        (settings.stage)("preconditioning")?;
+        let preconditioner = Preconditioner::new(factor.matrix, root_weights.as_deref(), settings.offset);
+        Ok(System {
+            tiles: KernelTiles::new(kernel, points, settings.memory),
+            weight_sum: (0..points.rows()).map(weight).sum(),
+            size: preconditioner.size() + left,
+            height: largest.sqrt(),
+            preconditioner,
+            root_weights,
+            settings,
+        })
+    }
+
+    /// The minimiser for the targets of a group; m > 1.
+    pub fn solve(&mut self, group: &Group<'_>) -> Result<Solved> {
+        if !(group.exponent > 1.0) {
+            let must =
+                "above 1 for conjugate gradients: others may have several minima, which only a spectrum tells apart";
+            return Err(Error::argument("the exponent", must, group.exponent));
+        }
+        let units: Vec<i32> = group.targets.iter().map(|y| unit(y)).collect();
+        let rhs = self.right_side(&group.targets, &units);
+        let sizes: Vec<f64> = (0..rhs.cols()).map(|t| dot(rhs.col(t), rhs.col(t)).sqrt()).collect();
+        let mut search = RootSearch::new(group.exponent, group.lambda);
+        // Nothing to follow, or a ridge beside which the kernel vanishes: f = 0.
+        let is_empty = sizes.iter().all(|size| *size <= 1e-14 * (rhs.rows() as f64).sqrt());
+        let only = |t: f64| Stationary { log_ridge: t, is_minimum: true };
+        let minimum = |t: Option<f64>, residual: f64| Minimum {
+            log_ridge: t,
+            stationary: t.map(only).into_iter().collect(),
+            root_residual: residual,
+            firmness: if group.exponent == 2.0 { 1.0 } else { (group.exponent - 1.0).min(1.0) },
+            is_counted: true,
+        };
+        let start = if group.exponent == 2.0 {
+            Some(libm::log(group.lambda))
+        } else {
+            let mut path = self.preconditioner.path(&rhs, &units, self.weight_sum);
+            power::minimise(&mut path, group.exponent, libm::log(group.lambda), None).log_ridge
+        };
+        let Some(mut t) = start.filter(|t| !is_empty && self.gamma(*t) <= 1e250 * self.size.max(1e-50)) else {
+            let t = if is_empty { None } else { start };
+            let solutions = group.targets.iter().map(|y| self.constant(y, &minimum(t, 0.0))).collect();
+            return Ok(Solved { solutions, are_reached: vec![true; group.targets.len()] });
+        };
+        let mut beta = Matrix::zeros(rhs.rows(), rhs.cols());
+        if group.exponent != 2.0 {
+            t = self.root(&mut search, &rhs, &units, t, &mut beta)?;
+        }
+        // α in the targets' own units, measured; with another exponent the ridge follows the norm that was measured.
+        let mut last: Option<(f64, f64)> = None;
+        loop {
+            let solutions = self.measured(group, &rhs, &units, &mut beta, t, &minimum(Some(t), 0.0))?;
+            let enough = ROOM * self.enough(self.gamma(t));
+            let pairs = solutions.iter().zip(&group.targets);
+            let are_reached = pairs.map(|(s, y)| s.solve_residual <= enough.max(self.rounding(s, y))).collect();
+            if group.exponent == 2.0 {
+                return Ok(Solved { solutions, are_reached });
+            }
+            let squared_norm: f64 = solutions.iter().map(|s| s.norm * s.norm).sum();
+            let h = search.height(t, squared_norm);
+            let is_known = last.is_some_and(|(_, before)| h.abs() > 0.5 * f64::abs(before));
+            if h.abs() <= ROOT || is_known || !h.is_finite() {
+                let found = minimum(Some(t), h.abs());
+                let pairs = solutions.into_iter().zip(&group.targets);
+                let solutions =
+                    pairs.map(|(solution, y)| self.certified(solution, y, &found, group.exponent)).collect();
+                return Ok(Solved { solutions, are_reached });
+            }
+            // Over so small a step N hardly moves, and h as t does.
+            let slope = last.map_or(1.0, |(s, g)| (h - g) / (t - s));
+            last = Some((t, h));
+            t -= h / if slope > 0.1 && slope.is_finite() { slope } else { 1.0 };
+        }
+    }
+
+    fn gamma(&self, log_ridge: f64) -> f64 {
+        libm::exp(log_ridge + libm::log(self.weight_sum))
+    }
+
+    fn root_weight(&self, i: usize) -> f64 {
+        self.root_weights.as_ref().map_or(1.0, |s| s[i])
+    }
+
+    /// P(s∘y) in units of 2ᵏ, one column per target.
+    fn right_side(&self, targets: &[&[f64]], units: &[i32]) -> Matrix {
+        let n = self.settings.points.rows();
+        let mut out = Matrix::zeros(n, targets.len());
+        for (t, y) in targets.iter().enumerate() {
+            let column = out.col_mut(t);
+            for i in 0..n {
+                column[i] = self.root_weight(i) * libm::ldexp(y[i], -units[t]);
+            }
+            self.project(column);
+            // Once more: the mean may be large beside the spread.
+            self.project(column);
+        }
+        out
+    }
+
+    /// What is left of a vector without its part along s.
+    fn project(&self, v: &mut [f64]) {
+        if !self.settings.offset {
+            return;
+        }
+        let sum: f64 = v.iter().enumerate().map(|(i, x)| self.root_weight(i) * x).sum();
+        let mean = sum / self.weight_sum;
+        v.iter_mut().enumerate().for_each(|(i, x)| *x -= self.root_weight(i) * mean);
+    }
+
+    /// A x at the ridge γ.
+    fn apply(&self, x: &Matrix, gamma: f64) -> Result<Matrix> {
+        let mut scaled = x.clone();
+        if let Some(s) = &self.root_weights {
+            scaled.as_mut_slice().chunks_exact_mut(s.len()).for_each(|column| multiply_by(column, s));
+        }
+        let mut out = self.tiles.multiply(&scaled, &|| (self.settings.stage)("conjugate gradients").is_ok())?;
+        for t in 0..x.cols() {
+            let column = out.col_mut(t);
+            if let Some(s) = &self.root_weights {
+                multiply_by(column, s);
+            }
+            self.project(column);
+            column.iter_mut().zip(x.col(t)).for_each(|(a, x)| *a += gamma * x);
+        }
+        Ok(out)
+    }
+
+    /// A⁻¹ rhs from a start, until ‖r‖ is at most `shares` of `sizes`; also what is left.
+    fn run(&self, rhs: &Matrix, start: Option<Matrix>, gamma: f64, goal: &Goal<'_>) -> Result<(Matrix, Matrix)> {
+        descend(|x| self.apply(x, gamma), |r| self.preconditioner.apply(r), rhs, start, goal, self.settings.stage)
+    }
+
+    /// The share of ‖b‖ = spread·√W at which κ‖r‖/(2√γ) is the accuracy; an offset doubles κ.
+    fn enough(&self, gamma: f64) -> f64 {
+        let reach = if self.settings.offset { 2.0 * self.height } else { self.height };
+        (self.settings.accuracy * 2.0 * (gamma / self.weight_sum).sqrt() / reach.max(1e-300)).min(1e-2)
+    }
+
+    /// The root of h, to what solutions that are not measured can tell; leaves the last of them in `beta`.
+    fn root(
+        &mut self,
+        search: &mut RootSearch,
+        rhs: &Matrix,
+        units: &[i32],
+        start: f64,
+        beta: &mut Matrix,
+    ) -> Result<f64> {
+        let mut t = start;
+        for step in 0..MOST_RIDGES {
+            let gamma = self.gamma(t);
+            self.preconditioner.set_ridge(gamma);
+            let warm = (step > 0).then(|| beta.clone());
+            let (found, left) = self.run(rhs, warm, gamma, &Goal::share(rhs, 0.3 * self.enough(gamma)))?;
+            // N = βᵀ(b − r − γβ), each target in its own unit.
+            let square = |c: usize| {
+                let images = found.col(c).iter().zip(rhs.col(c)).zip(left.col(c));
+                let sum: f64 = images.map(|((x, b), r)| x * (b - r - gamma * x)).sum();
+                libm::ldexp(sum.max(0.0), 2 * units[c])
+            };
+            let squared_norm: f64 = (0..rhs.cols()).map(square).sum();
+            *beta = found;
+            let h = search.height(t, squared_norm);
+            if !h.is_finite() || h.abs() <= 1e-9 {
+                break;
+            }
+            t = search.next(t, h);
+        }
+        Ok(t)
+    }
+
+    /// Solves at log μ = t from `beta` on, with true residuals, and measures.
+    fn measured(
+        &mut self,
+        group: &Group<'_>,
+        rhs: &Matrix,
+        units: &[i32],
+        beta: &mut Matrix,
+        t: f64,
+        minimum: &Minimum,
+    ) -> Result<Vec<Solution>> {
+        let gamma = self.gamma(t);
+        self.preconditioner.set_ridge(gamma);
+        let enough = self.enough(gamma);
+        let warm = beta.as_slice().iter().any(|x| *x != 0.0).then(|| beta.clone());
+        let (found, _) = self.run(rhs, warm, gamma, &Goal::share(rhs, 0.5 * enough))?;
+        let mut alpha = found;
+        for (c, power) in units.iter().enumerate() {
+            let column = alpha.col_mut(c);
+            column.iter_mut().enumerate().for_each(|(i, x)| *x = libm::ldexp(self.root_weight(i) * *x, *power));
+        }
+        let problem = self.problem(gamma);
+        let failure = std::cell::RefCell::new(None);
+        let measured = refine(&problem, alpha, &group.targets, MOST_RUNS, enough, |residual| {
+            let power = unit(residual);
+            let scaled: Vec<f64> = residual.iter().map(|r| libm::ldexp(*r, -power)).collect();
+            let rest = Matrix::column_vector(scaled);
+            match self.run(&rest, None, gamma, &Goal::share(&rest, 1e-3)) {
+                Ok((change, _)) => {
+                    let back = |(i, x): (usize, &f64)| libm::ldexp(self.root_weight(i) * x, power);
+                    change.as_slice().iter().enumerate().map(back).collect()
+                }
+                Err(error) => {
+                    *failure.borrow_mut() = Some(error);
+                    vec![0.0; residual.len()]
+                }
+            }
+        });
+        if let Some(error) = failure.into_inner() {
+            return Err(error);
+        }
+        let condition = (self.size + gamma) / gamma;
+        let solutions: Vec<Solution> = measured
+            .into_iter()
+            .map(|measured| problem.solution(measured, minimum, group.exponent, None, condition))
+            .zip(&group.targets)
+            .map(|(solution, y)| self.certified(solution, y, minimum, group.exponent))
+            .collect();
+        for (c, solution) in solutions.iter().enumerate() {
+            let column = beta.col_mut(c);
+            let alpha = &solution.coefficients;
+            column
+                .iter_mut()
+                .enumerate()
+                .for_each(|(i, x)| *x = libm::ldexp(alpha[i] / self.root_weight(i), -units[c]));
+        }
+        Ok(solutions)
+    }
+
+    fn problem(&self, gamma: f64) -> Problem<'_> {
+        Problem {
+            kernel: self.settings.kernel,
+            points: self.settings.points,
+            root_weights: self.root_weights.as_deref(),
+            weight_sum: self.weight_sum,
+            offset: self.settings.offset,
+            gamma,
+            size: self.size,
+            smallest: 0.0,
+            truncated_by: None,
+        }
+    }
+
+    /// The solution with what its residual and its ridge leave open added to its error: an offset moves with f, and for
+    /// m ≠ 2 a change of ‖f‖ by δ moves log μ by at most |2 − m|·|log(1 − δ/‖f‖)|/min(1, m − 1).
+    fn certified(&self, solution: Solution, y: &[f64], minimum: &Minimum, exponent: f64) -> Solution {
+        let Some(t) = minimum.log_ridge else { return solution };
+        let errors: Vec<f64> = (0..y.len()).map(|i| self.root_weight(i) * (y[i] - solution.offset)).collect();
+        let spread = norm(&errors) / self.weight_sum.sqrt();
+        let residual = solution.solve_residual * spread * self.weight_sum.sqrt();
+        let distance = residual / (2.0 * self.gamma(t).sqrt());
+        let reach = if self.settings.offset { 2.0 * self.height } else { self.height };
+        let shift = if exponent == 2.0 {
+            0.0
+        } else if distance < solution.norm {
+            let open = (2.0 - exponent).abs() * -libm::log1p(-distance / solution.norm) + minimum.root_residual;
+            libm::expm1(open / (exponent - 1.0).min(1.0)) * (solution.norm + distance)
+        } else {
+            f64::INFINITY
+        };
+        let proved = reach * (distance + shift) / spread.max(f64::MIN_POSITIVE);
+        let relative_error = solution.relative_error.max(if proved.is_finite() { proved } else { 1.0 });
+        Solution { relative_error, minimum: minimum.clone(), ..solution }
+    }
+
+    /// What the rounding of kernel values alone may leave of a right-hand side.
+    fn rounding(&self, solution: &Solution, y: &[f64]) -> f64 {
+        let dual: Vec<f64> = (0..y.len()).map(|i| solution.coefficients[i] / self.root_weight(i)).collect();
+        let right: Vec<f64> = (0..y.len()).map(|i| self.root_weight(i) * (y[i] - solution.offset)).collect();
+        8.0 * f64::EPSILON * self.size * norm(&dual) / norm(&right).max(f64::MIN_POSITIVE)
+    }
+
+    /// f = 0.
+    fn constant(&self, y: &[f64], minimum: &Minimum) -> Solution {
+        let power = unit(y);
+        let scaled = |i: usize| self.root_weight(i) * self.root_weight(i) * libm::ldexp(y[i], -power);
+        let mean = double::sum((0..y.len()).map(scaled)).value() / self.weight_sum;
+        let offset = if self.settings.offset { libm::ldexp(mean, power) } else { 0.0 };
+        spectral::constant_function(&self.problem(f64::INFINITY), y.len(), offset, y, minimum)
+    }
+}
+
+fn multiply_by(column: &mut [f64], s: &[f64]) {
+    column.iter_mut().zip(s).for_each(|(x, s)| *x *= s);
+}
+
+/// k with 2ᵏ near the largest absolute value.
+fn unit(y: &[f64]) -> i32 {
+    let largest = y.iter().fold(0.0, |max: f64, v| max.max(v.abs()));
+    if largest > 0.0 && largest.is_finite() { exponent_of(largest) } else { 0 }
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(x, y)| x * y).sum()
+}

@@ -1,0 +1,386 @@
+//! Landmark models with thousands of landmarks: ‖y − K_nm β − b‖²_w + γ βᵀK_mm β by conjugate gradients, K_nm in rows that are
+//! computed when they are needed and never kept (after Rudi, Carratino and Rosasco's Falkon).
+//!
+//! Landmarks are random pivots among a sample of twice as many rows, which gives K_mm = LLᵀ and the features φ(x) = L⁻¹k(x) of the
+//! sample. In v = Lᵀβ the system is (ΦᵀWPΦ + γI)v = ΦᵀWPy, P the projection on what the offset leaves, and the sample's own
+//! ΦᵀΦ, times the rows it stands for, preconditions it. An answer v̂ whose gradient is g is within ‖g‖/γ of v, and its
+//! predictions within κ‖g‖/γ: by that iterations end, and by the same from kernel values made afresh the answer is judged.
+
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
+use rayon::prelude::*;
+
+use super::Solution;
+use super::conjugate_gradient::{Goal, RootSearch, descend};
+use super::power::{Minimum, Stationary};
+use super::refine::norm;
+use crate::certificate::LowRank;
+use crate::error::{Error, Result};
+use crate::kernel::{Kernel, Points};
+use crate::linalg::{Cholesky, Matrix, Parts, double, lower_square, solve_lower, solve_lower_transposed};
+use crate::low_rank;
+use crate::space;
+use crate::spectrum::check_size;
+
+/// Rows of the sample for every landmark.
+const SAMPLE: usize = 2;
+/// Shares of the rows, each with sums of its own.
+const SHARES: usize = 8;
+/// Runs on what the one before left.
+const MOST_RUNS: usize = 5;
+/// Ridges that are tried for an exponent other than 2.
+const MOST_RIDGES: usize = 40;
+/// A residual of this share of the diagonal is rounding.
+const ROUNDING: f64 = 1e-14;
+
+/// The rows, and how closely they are to be solved for.
+pub(crate) struct ManyLandmarks<'a> {
+    pub kernel: &'a dyn Kernel,
+    pub points: &'a Points,
+    pub weights: Option<&'a [f64]>,
+    pub offset: bool,
+    /// The error of a prediction, in units of the target's spread, at which iterations end.
+    pub accuracy: f64,
+    pub rank: usize,
+    pub seed: u64,
+    pub stage: &'a (dyn Fn(&'static str) -> Result<()> + Sync),
+}
+
+/// Landmarks with what one pass over the rows told.
+pub(crate) struct System<'a> {
+    settings: &'a ManyLandmarks<'a>,
+    /// Rows of the table.
+    pub landmarks: Vec<usize>,
+    centres: Points,
+    /// L.
+    lower: Matrix,
+    /// ΦᵀWPΦ of the sample, times the rows that it stands for; lower triangle.
+    sample_square: Matrix,
+    /// tr(K − ΦΦᵀ)/tr K of the sample.
+    residual_share: f64,
+    weight_sum: f64,
+    /// K_mn w, for the offset.
+    means: Vec<f64>,
+    /// The largest √k(x, x).
+    height: f64,
+}
+
+impl<'a> System<'a> {
+    pub fn new(settings: &'a ManyLandmarks<'a>) -> Result<Self> {
+        let (kernel, points) = (settings.kernel, settings.points);
+        let n = points.rows();
+        let mut diagonal = vec![0.0; n];
+        kernel.diagonal(points, 0, &mut diagonal);
+        let largest = Matrix::column_vector(diagonal.clone()).max_abs();
+        check_size(largest)?;
+        (settings.stage)("pivoting")?;
+        let sample = draw(n, (SAMPLE * settings.rank).min(n), settings.seed);
+        let factor = low_rank::factor(kernel, &points.subset(&sample), ROUNDING, settings.rank, settings.seed);
+        let lower = factor.at_pivots();
+        let landmarks: Vec<usize> = factor.pivots.iter().map(|pivot| sample[*pivot]).collect();
+        let of_sample: f64 = sample.iter().map(|row| diagonal[*row]).sum();
+        let residual_share = factor.residual.iter().sum::<f64>() / of_sample.max(f64::MIN_POSITIVE);
+        let weight = |i: usize| settings.weights.map_or(1.0, |w| w[i]);
+        let weight_sum: f64 = (0..n).map(weight).sum();
+        (settings.stage)("preconditioning")?;
+        let mut features = factor.matrix;
+        let share = weight_sum / sample.iter().map(|row| weight(*row)).sum::<f64>();
+        for k in 0..features.cols() {
+            let column = features.col_mut(k);
+            let total: f64 = sample.iter().map(|row| weight(*row)).sum();
+            let mean = column.iter().zip(&sample).map(|(f, row)| weight(*row) * f).sum::<f64>() / total;
+            let mean = if settings.offset { mean } else { 0.0 };
+            column.iter_mut().zip(&sample).for_each(|(f, row)| *f = (share * weight(*row)).sqrt() * (*f - mean));
+        }
+        let sample_square = lower_square(&features);
+        drop(features);
+        let centres = points.subset(&landmarks);
+        let mut system = System {
+            settings,
+            landmarks,
+            centres,
+            lower,
+            sample_square,
+            residual_share,
+            weight_sum,
+            means: Vec::new(),
+            height: largest.sqrt(),
+        };
+        let weights = Matrix::column_vector((0..n).map(weight).collect());
+        system.means = system.gathered(&weights)?.into_vec();
+        Ok(system)
+    }
+
+    pub fn rank(&self) -> usize {
+        self.landmarks.len()
+    }
+
+    /// What landmarks leave, on the sample; no bound of the distance from all rows is computed.
+    pub fn certificate(&self) -> LowRank {
+        LowRank { rank: self.rank(), residual_share: self.residual_share, bound_at_rows: None, bound_anywhere: None }
+    }
+
+    /// The minimiser for one target, m > 1, and whether its gradient is as small as was asked for.
+    pub fn solve(&self, y: &[f64], exponent: f64, lambda: f64) -> Result<(Solution, bool)> {
+        if !(exponent > 1.0) {
+            return Err(Error::argument("the exponent", "above 1 for conjugate gradients", exponent));
+        }
+        let weight = |i: usize| self.settings.weights.map_or(1.0, |w| w[i]);
+        let n = y.len();
+        let mean = if self.settings.offset {
+            double::sum((0..n).map(|i| weight(i) * y[i])).value() / self.weight_sum
+        } else {
+            0.0
+        };
+        let centred: Vec<f64> = y.iter().map(|v| v - mean).collect();
+        let spread =
+            norm(&(0..n).map(|i| weight(i).sqrt() * centred[i]).collect::<Vec<f64>>()) / self.weight_sum.sqrt();
+        let mut rhs = self.gathered(&Matrix::column_vector((0..n).map(|i| weight(i) * centred[i]).collect()))?;
+        solve_lower(&self.lower, &mut rhs);
+        let minimum = |t: Option<f64>, residual: f64| Minimum {
+            log_ridge: t,
+            stationary: t.map(|log_ridge| Stationary { log_ridge, is_minimum: true }).into_iter().collect(),
+            root_residual: residual,
+            firmness: if exponent == 2.0 { 1.0 } else { (exponent - 1.0).min(1.0) },
+            is_counted: true,
+        };
+        if norm(rhs.as_slice()) == 0.0 {
+            let v = vec![0.0; self.rank()];
+            let measured = self.measure(&v, y, 1.0)?;
+            return Ok((self.solution(&v, measured, minimum(None, 0.0), spread, 1.0, exponent), true));
+        }
+        let mut search = RootSearch::new(exponent, lambda);
+        let mut t = libm::log(lambda);
+        let mut v = Matrix::zeros(self.rank(), 1);
+        let mut residual = 0.0;
+        let (mut solved, mut gamma) = (None, 0.0);
+        for step in 0..MOST_RIDGES {
+            gamma = libm::exp(t) * self.weight_sum;
+            let inverse = self.preconditioner(gamma)?;
+            let goal = self.enough(gamma, spread) / norm(rhs.as_slice());
+            let warm = (step > 0).then(|| v.clone());
+            v = self.run(&rhs, warm, gamma, &inverse, 0.5 * goal)?;
+            // What is left is measured with kernel values made afresh, and solved for once more.
+            let mut measured = self.measure(v.as_slice(), y, gamma)?;
+            for _ in 0..MOST_RUNS {
+                if norm(&measured.gradient) <= self.enough(gamma, spread) {
+                    break;
+                }
+                let rest = Matrix::column_vector(measured.gradient.clone());
+                let change = self.run(&rest, None, gamma, &inverse, 1e-3)?;
+                let next: Vec<f64> = v.as_slice().iter().zip(change.as_slice()).map(|(v, c)| v + c).collect();
+                let after = self.measure(&next, y, gamma)?;
+                if norm(&after.gradient) >= 0.5 * norm(&measured.gradient) {
+                    break;
+                }
+                (v, measured) = (Matrix::column_vector(next), after);
+            }
+            solved = Some(measured);
+            if exponent == 2.0 {
+                break;
+            }
+            let h = search.height(t, double::dot(v.as_slice(), v.as_slice()).value());
+            residual = h.abs();
+            if h.abs() <= 1e-12 || !h.is_finite() {
+                break;
+            }
+            t = search.next(t, h);
+        }
+        let Some(measured) = solved else { return Err(Error::Decomposition("the ridge was not found".into())) };
+        let is_reached = norm(&measured.gradient) <= 1.5 * self.enough(gamma, spread);
+        Ok((self.solution(v.as_slice(), measured, minimum(Some(t), residual), spread, gamma, exponent), is_reached))
+    }
+
+    fn reach(&self) -> f64 {
+        if self.settings.offset { 2.0 * self.height } else { self.height }
+    }
+
+    /// ‖g‖ at which κ‖g‖/γ is the accuracy.
+    fn enough(&self, gamma: f64, spread: f64) -> f64 {
+        self.settings.accuracy * spread * gamma / self.reach().max(f64::MIN_POSITIVE)
+    }
+
+    /// The sample's system at the ridge γ, factored; the ridge is raised where rounding asks for it.
+    fn preconditioner(&self, gamma: f64) -> Result<Cholesky> {
+        let trace: f64 = (0..self.rank()).map(|k| self.sample_square.get(k, k)).sum();
+        let mut ridge = gamma.max(4.0 * f64::EPSILON * trace);
+        for _ in 0..20 {
+            let mut matrix = self.sample_square.clone();
+            (0..self.rank()).for_each(|k| matrix.set(k, k, matrix.get(k, k) + ridge));
+            if let Some(factor) = Cholesky::new(matrix) {
+                return Ok(factor);
+            }
+            ridge *= 10.0;
+        }
+        Err(Error::Decomposition("the landmarks' matrix is not positive definite".into()))
+    }
+
+    fn run(&self, rhs: &Matrix, start: Option<Matrix>, gamma: f64, inverse: &Cholesky, share: f64) -> Result<Matrix> {
+        let precondition = |r: &Matrix| {
+            let mut out = r.clone();
+            inverse.solve(&mut out);
+            out
+        };
+        let goal = Goal::share(rhs, share);
+        let (v, _) = descend(|v| self.apply(v, gamma), precondition, rhs, start, &goal, self.settings.stage)?;
+        Ok(v)
+    }
+
+    /// (ΦᵀWPΦ + γ)v in one pass over the rows.
+    fn apply(&self, v: &Matrix, gamma: f64) -> Result<Matrix> {
+        let u = solve_lower_transposed(&self.lower, v.as_slice());
+        let (mut sums, total) = self.both_ways(&u)?;
+        if self.settings.offset {
+            let mean = total / self.weight_sum;
+            sums.iter_mut().zip(&self.means).for_each(|(s, m)| *s -= mean * m);
+        }
+        let mut out = Matrix::column_vector(sums);
+        solve_lower(&self.lower, &mut out);
+        out.as_mut_slice().iter_mut().zip(v.as_slice()).for_each(|(o, v)| *o += gamma * v);
+        Ok(out)
+    }
+
+    /// K_mn W K_nm u and wᵀK_nm u.
+    fn both_ways(&self, u: &[f64]) -> Result<(Vec<f64>, f64)> {
+        let weight = |i: usize| self.settings.weights.map_or(1.0, |w| w[i]);
+        self.over_rows(|row, values, sums| {
+            let mut product = Parts::default();
+            product.add_products(values, u);
+            let pull = weight(row) * product.total();
+            add_scaled(sums, pull, values);
+            pull
+        })
+    }
+
+    /// K_mn c.
+    fn gathered(&self, c: &Matrix) -> Result<Matrix> {
+        let (sums, _) = self.over_rows(|row, values, sums| {
+            add_scaled(sums, c.get(row, 0), values);
+            0.0
+        })?;
+        Ok(Matrix::column_vector(sums))
+    }
+
+    /// Sums over all rows, given each row's kernel values at the landmarks: in shares that are added in order.
+    fn over_rows(&self, one: impl Fn(usize, &[f64], &mut [f64]) -> f64 + Sync) -> Result<(Vec<f64>, f64)> {
+        let n = self.settings.points.rows();
+        let share = n.div_ceil(SHARES);
+        let parts: Vec<(Vec<f64>, f64)> = (0..SHARES)
+            .into_par_iter()
+            .map(|part| {
+                let mut values = vec![0.0; self.rank()];
+                let (mut sums, mut total) = (vec![0.0; self.rank()], 0.0);
+                for row in part * share..((part + 1) * share).min(n) {
+                    if row % 256 == 0 {
+                        (self.settings.stage)("conjugate gradients")?;
+                    }
+                    let at =
+                        |x: crate::kernel::Point<'_>| self.settings.kernel.values(x, &self.centres, 0, &mut values);
+                    self.settings.points.with_point(row, at);
+                    total += one(row, &values, &mut sums);
+                }
+                Ok((sums, total))
+            })
+            .collect::<Result<_>>()?;
+        let (mut sums, mut total) = (vec![0.0; self.rank()], 0.0);
+        for (part, sum) in &parts {
+            sums.iter_mut().zip(part).for_each(|(s, p)| *s += p);
+            total += sum;
+        }
+        Ok((sums, total))
+    }
+
+    /// f + b at the rows from kernel values made afresh, and the gradient there.
+    fn measure(&self, v: &[f64], y: &[f64], gamma: f64) -> Result<Measured> {
+        let weight = |i: usize| self.settings.weights.map_or(1.0, |w| w[i]);
+        let beta = solve_lower_transposed(&self.lower, v);
+        let points = self.settings.points;
+        let values = space::evaluate(self.settings.kernel, &self.centres, &Matrix::column_vector(beta.clone()), points);
+        let open: Vec<f64> = values.col(0).iter().zip(y).map(|(f, y)| y - f).collect();
+        let offset = if self.settings.offset {
+            double::sum((0..y.len()).map(|i| weight(i) * open[i])).value() / self.weight_sum
+        } else {
+            0.0
+        };
+        let pulls: Vec<f64> = (0..y.len()).map(|i| weight(i) * (open[i] - offset)).collect();
+        let square = double::sum((0..y.len()).map(|i| pulls[i] * (open[i] - offset))).value();
+        let mut forces = self.gathered(&Matrix::column_vector(pulls))?;
+        solve_lower(&self.lower, &mut forces);
+        let gradient = forces.as_slice().iter().zip(v).map(|(f, v)| f - gamma * v).collect();
+        let fitted = values.col(0).iter().map(|f| f + offset).collect();
+        Ok(Measured { beta, offset, fitted, gradient, train_mse: square / self.weight_sum })
+    }
+
+    fn solution(
+        &self,
+        v: &[f64],
+        measured: Measured,
+        minimum: Minimum,
+        spread: f64,
+        gamma: f64,
+        exponent: f64,
+    ) -> Solution {
+        let size = norm(v);
+        let distance = norm(&measured.gradient) / gamma;
+        // ‖f‖ is off by at most that distance, log μ by the rest: see `reduced`.
+        let shift = if exponent == 2.0 || size == 0.0 {
+            0.0
+        } else if distance < size {
+            let open = (2.0 - exponent).abs() * -libm::log1p(-distance / size) + minimum.root_residual;
+            libm::expm1(open / (exponent - 1.0).min(1.0)) * (size + distance)
+        } else {
+            f64::INFINITY
+        };
+        let error = self.reach() * (distance + shift) / spread;
+        let trace: f64 = (0..self.rank()).map(|k| self.sample_square.get(k, k)).sum();
+        let is_constant = minimum.log_ridge.is_none();
+        Solution {
+            coefficients: measured.beta,
+            offset: measured.offset,
+            fitted: measured.fitted,
+            norm: size,
+            train_mse: measured.train_mse,
+            dof: None,
+            solve_residual: if is_constant { 0.0 } else { norm(&measured.gradient) / (gamma * size) },
+            relative_error: if is_constant {
+                f64::EPSILON
+            } else if error.is_finite() {
+                error.max(f64::EPSILON)
+            } else {
+                1.0
+            },
+            condition: (trace + gamma) / gamma,
+            minimum,
+        }
+    }
+}
+
+/// A model on the rows.
+struct Measured {
+    beta: Vec<f64>,
+    offset: f64,
+    fitted: Vec<f64>,
+    /// Φᵀ(w(y − f − b)) − γv.
+    gradient: Vec<f64>,
+    train_mse: f64,
+}
+
+fn add_scaled(sums: &mut [f64], factor: f64, values: &[f64]) {
+    crate::simd::vectorize(
+        #[inline(always)]
+        || sums.iter_mut().zip(values).for_each(|(s, v)| *s += factor * v),
+    );
+}
+
+/// `count` different rows of n, rising.
+fn draw(n: usize, count: usize, seed: u64) -> Vec<usize> {
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    let mut rows: Vec<usize> = (0..n).collect();
+    for i in 0..count.min(n) {
+        let other = i + (random.next_u64() % (n - i) as u64) as usize;
+        rows.swap(i, other);
+    }
+    rows.truncate(count);
+    rows.sort_unstable();
+    rows
+}
