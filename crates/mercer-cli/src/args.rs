@@ -31,7 +31,7 @@ pub use path::PathOptions;
 pub use stream::StreamOptions;
 pub use table::{RowOptions, TableOptions};
 pub use training::{IntervalMethod, IntervalOptions, TrainingOptions};
-pub use values::{KernelArgument, ScaleArgument, Style, TextArgument};
+pub use values::{KernelArgument, MissingArgument, ScaleArgument, Style, TextArgument};
 
 use values::{noise, row_count, thread_count};
 

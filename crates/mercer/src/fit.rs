@@ -13,6 +13,7 @@ use crate::error::{Error, Result};
 use crate::journal::SharedJournal;
 use crate::kernel::{Kernel, SharedKernel};
 use crate::linalg::Matrix;
+use crate::low_rank::Landmarks;
 use crate::metric::Rule;
 use crate::model::{Model, Summary};
 use crate::plan::{self, Method, Plan, Shape};
@@ -58,6 +59,7 @@ pub struct Fit {
     diagnostics: bool,
     keep_spectrum: bool,
     reduce: Reduce,
+    landmarks_by: Option<Landmarks>,
     metric: Option<Rule>,
     constraint: Option<Constraint>,
     memory: Option<u64>,
@@ -166,6 +168,7 @@ impl Fit {
             diagnostics: true,
             keep_spectrum: false,
             reduce: Reduce::IfNeeded,
+            landmarks_by: None,
             metric: None,
             constraint: None,
             memory: None,
@@ -287,7 +290,13 @@ impl Fit {
         Fit { reduce, ..self }
     }
 
-    /// Landmarks in the place of all rows: f is a sum over at most this many of them, chosen by randomly pivoted Cholesky.
+    /// How landmarks are chosen, where they stand for all rows. Without it: centres of clusters (k-means) where there are enough
+    /// rows and they have means, random pivots otherwise and for an [`accuracy`](Self::accuracy).
+    pub fn landmarks_by(self, by: Landmarks) -> Self {
+        Fit { landmarks_by: Some(by), ..self }
+    }
+
+    /// Landmarks in the place of all rows: f is a sum over at most this many of them.
     pub fn rank(self, rank: usize) -> Self {
         Fit { reduce: Reduce::ToRank(rank), ..self }
     }
@@ -448,6 +457,9 @@ impl Fit {
                 && !self.shared_ridge
                 && suits_band(&self.criterion)
                 && !self.keep_spectrum,
+            tabulates_rows: self.criterion == Criterion::LeaveOneOut
+                && self.fixed().is_none()
+                && (is_weighted || self.exponents != [2.0]),
         }
     }
 
@@ -460,11 +472,12 @@ impl Fit {
             return Ok(plan);
         }
         let is_slow = matches!(plan.method, Method::Spectral | Method::Band) && shape.rows > plan::EXACT_ROWS;
+        let by = self.landmarks_by.unwrap_or_default();
         match self.reduce {
             Reduce::ToRank(_) | Reduce::ToAccuracy(_) | Reduce::Always => {
-                plan::low_rank(shape, self.reduce.rank(), limit)
+                plan::low_rank(shape, self.reduce.rank(), by, limit)
             }
-            Reduce::IfNeeded if is_slow || plan.bytes > limit => plan::low_rank(shape, None, limit),
+            Reduce::IfNeeded if is_slow || plan.bytes > limit => plan::low_rank(shape, None, by, limit),
             _ => plan.check(shape, limit).map(|()| plan),
         }
     }
