@@ -13,10 +13,10 @@ use mercer::equivalence::{Algorithm, Comparison, Place, Study, TrainingSet};
 use mercer::{Error, Fitted};
 
 use crate::args::{Common, EquivalenceOptions, Style};
-use crate::files;
 use crate::fit::named;
 use crate::outcome::Done;
 use crate::progress::Progress;
+use crate::{files, moments};
 use aligned::Aligned;
 
 /// Two algorithms side by side on one table.
@@ -30,6 +30,7 @@ pub fn run(options: &EquivalenceOptions, common: &Common) -> anyhow::Result<Done
     for path in [&options.svg, &options.shown.output].into_iter().flatten() {
         files::check_folder(path)?;
     }
+    moments::refuse_file(&options.table, "equivalence")?;
     let table = mercer_io::read(&options.table, &options.reading.to_read_options())?;
     let roles = options.columns.to_roles_of_one_target(&table.frame)?;
     let progress = Progress::start(common.quiet);

@@ -6,11 +6,14 @@ use std::io::Write;
 use std::time::Instant;
 
 use mercer::data::{Column, Frame, Scale};
+use mercer::low_rank::Landmarks;
 use mercer::moments::{MomentFit, Moments, Pilot, Solved};
 use mercer::{Model, plan};
 use serde_json::{Value, json};
 
-use crate::args::{Common, FitOptions, MergeOptions, MomentsOptions, TableOptions, UpdateOptions};
+use crate::args::{
+    Common, FitOptions, MergeOptions, MissingArgument, MomentsOptions, TableOptions, TextArgument, UpdateOptions,
+};
 use crate::fit::{Results, certified, conclude};
 use crate::outcome::{Done, Usage};
 use crate::progress::Progress;
@@ -20,11 +23,15 @@ use crate::{files, json as reports, learn, report};
 /// Rows that are read at a time.
 const PART: usize = 1 << 16;
 
-/// What was gathered, and what it took.
+/// What was done, and what it took.
 struct Gathered {
+    /// Rows that were added; none when moments were only read.
     rows: u64,
     left_out: usize,
+    /// All of it.
     seconds: f64,
+    /// Adding rows, reading excepted.
+    adding: f64,
 }
 
 pub fn run(options: &MomentsOptions, common: &Common) -> anyhow::Result<Done> {
@@ -33,8 +40,13 @@ pub fn run(options: &MomentsOptions, common: &Common) -> anyhow::Result<Done> {
     let tables = files_of(&options.tables)?;
     let progress = Progress::start(common.quiet);
     let reading = options.reading.to_read_options();
+    let weight = options.columns.weight.as_deref();
     let mut moments = match &options.like {
-        Some(path) => load(path)?.0.emptied(),
+        Some(path) => {
+            let like = load(path)?.0.emptied();
+            check_weight(path, &like, weight)?;
+            like
+        }
         None => {
             progress.show("drawing a sample".into());
             let sample = sample::draw(&tables, &reading, options.sample, PART, common.seed)?;
@@ -46,6 +58,7 @@ pub fn run(options: &MomentsOptions, common: &Common) -> anyhow::Result<Done> {
                 scale: options.scale.map_or(default, Scale::from),
                 missing: options.missing.into(),
                 landmarks: options.landmarks,
+                landmarks_by: options.landmarks_by.map(Landmarks::from).unwrap_or_default(),
                 folds: options.folds,
                 seed: common.seed,
             };
@@ -53,12 +66,11 @@ pub fn run(options: &MomentsOptions, common: &Common) -> anyhow::Result<Done> {
             pilot.start(&sample, &roles)?
         }
     };
-    let weight = options.columns.weight.as_deref();
-    let left_out = absorb(&mut moments, &tables, &options.reading, weight, &progress)?;
+    let (left_out, adding) = absorb(&mut moments, &tables, &options.reading, &progress)?;
     progress.show("solving".into());
     let solved = MomentFit::new().fit(&moments)?;
     drop(progress);
-    let gathered = Gathered { rows: moments.rows(), left_out, seconds: started.elapsed().as_secs_f64() };
+    let gathered = Gathered { rows: moments.rows(), left_out, seconds: started.elapsed().as_secs_f64(), adding };
     finish(&moments, &solved, &gathered, &options.output, options.json, common)
 }
 
@@ -71,7 +83,7 @@ pub fn merge(options: &MergeOptions, common: &Common) -> anyhow::Result<Done> {
         sum.merge(&other).map_err(|error| anyhow::anyhow!("{path}: {error}"))?;
     }
     let solved = MomentFit::new().fit(&sum)?;
-    let gathered = Gathered { rows: sum.rows(), left_out: 0, seconds: started.elapsed().as_secs_f64() };
+    let gathered = Gathered { rows: 0, left_out: 0, seconds: started.elapsed().as_secs_f64(), adding: 0.0 };
     finish(&sum, &solved, &gathered, &options.output, options.json, common)
 }
 
@@ -80,35 +92,80 @@ pub fn update(options: &UpdateOptions, common: &Common) -> anyhow::Result<Done> 
     let output = options.output.as_deref().unwrap_or(&options.moments);
     check_place(output)?;
     let (mut moments, _) = load(&options.moments)?;
+    check_weight(&options.moments, &moments, options.weight.as_deref())?;
     let before = moments.rows();
     let progress = Progress::start(common.quiet);
     let tables = files_of(&options.tables)?;
-    let left_out = absorb(&mut moments, &tables, &options.reading, options.weight.as_deref(), &progress)?;
+    let (left_out, adding) = absorb(&mut moments, &tables, &options.reading, &progress)?;
     let solved = MomentFit::new().fit(&moments)?;
     drop(progress);
-    let gathered = Gathered { rows: moments.rows() - before, left_out, seconds: started.elapsed().as_secs_f64() };
+    let seconds = started.elapsed().as_secs_f64();
+    let gathered = Gathered { rows: moments.rows() - before, left_out, seconds, adding };
     finish(&moments, &solved, &gathered, output, options.json, common)
 }
 
 /// `mercer fit` on a file of moments.
 pub fn fit(options: &FitOptions, common: &Common, path: &str) -> anyhow::Result<Done> {
     let started = Instant::now();
+    refuse_options(options)?;
+    let (moments, _) = load(path)?;
+    fit_loaded(options, common, path, &moments, started)
+}
+
+/// Refuses whatever says something about rows, kernels or losses: moments were gathered with their own.
+fn refuse_options(options: &FitOptions) -> anyhow::Result<()> {
     let no_rows = "cannot be changed any more: moments were gathered with a kernel, columns and folds of their own";
-    let columns = &options.columns;
+    let squared = "is for other losses; moments are for the squared one";
+    let (columns, losses, penalties) = (&options.columns, &options.losses, &options.penalties);
     learn::refuse(&[
         ("--kernel", no_rows, !options.kernel.is_empty()),
         ("--target", no_rows, !columns.target.is_empty()),
         ("--features", no_rows, columns.features.is_some()),
         ("--scale", no_rows, options.scale.is_some()),
         ("--metric", no_rows, options.metric.is_some()),
+        ("--drop", no_rows, !columns.drop.is_empty()),
+        ("--weight", no_rows, columns.weight.is_some()),
+        ("--group", no_rows, columns.group.is_some()),
+        ("--categorical", no_rows, !columns.categorical.is_empty()),
+        ("--text", no_rows, options.rows.text != TextArgument::OneHot),
+        ("--missing", no_rows, options.rows.missing != MissingArgument::Error),
         ("--criterion", "is k-fold, by the folds of the moments", options.criterion.is_some()),
         ("--assess", "needs the rows themselves", options.assess.is_some()),
-        ("--loss", "is the squared one for moments", !options.losses.is_squared()),
+        ("--unlabelled", "is for criteria that need the rows themselves", options.unlabelled.is_some()),
+        ("--loss", "is the squared one for moments", !losses.is_squared()),
+        ("--method", squared, losses.method.is_some()),
+        ("--classify", squared, losses.classify),
+        ("--many-classes", squared, losses.many_classes.is_some()),
+        ("--class-weight", squared, losses.class_weight.is_some()),
+        ("--probability", squared, losses.probability),
+        ("--non-crossing", squared, losses.non_crossing),
+        ("--tolerance", squared, losses.tolerance.is_some()),
+        ("--measure", squared, losses.measure.is_some()),
+        ("--penalty", "is λ‖f‖ᵐ for moments", penalties.penalty.is_some()),
+        ("--gamma", "is the matrix of --penalty tikhonov", penalties.gamma.is_some()),
+        ("--norm-at-most", "needs a fit to rows; λ is what moments are fitted with", penalties.norm_at_most.is_some()),
+        (
+            "--train-error-at-most",
+            "needs a fit to rows; λ is what moments are fitted with",
+            penalties.train_error_at_most.is_some(),
+        ),
+        ("--shared-ridge", "is for fits to rows; every target has its own here", options.shared_ridge),
+        ("--memory", "has nothing to limit: moments are as large as they are", options.rows.memory.is_some()),
+        ("--budget", "is the time of the automatic search, which needs rows", options.budget.is_some()),
+        ("--no-diagnostics", "has nothing to leave out here", options.no_diagnostics),
         ("--journal", "has nothing to remember here", options.journal.is_some()),
         (options.reduction().unwrap_or_default(), no_rows, options.reduction().is_some()),
         ("--solver", no_rows, options.solver.is_some()),
-    ])?;
-    let (moments, _) = load(path)?;
+    ])
+}
+
+fn fit_loaded(
+    options: &FitOptions,
+    common: &Common,
+    path: &str,
+    moments: &Moments,
+    started: Instant,
+) -> anyhow::Result<Done> {
     let mut settings = MomentFit::new();
     if let Some(exponents) = &options.exponent {
         settings = settings.exponents(&exponents.0);
@@ -125,17 +182,17 @@ pub fn fit(options: &FitOptions, common: &Common, path: &str) -> anyhow::Result<
     if options.one_standard_error {
         settings = settings.one_standard_error();
     }
-    let solved = settings.fit(&moments)?;
-    let gathered = Gathered { rows: moments.rows(), left_out: 0, seconds: started.elapsed().as_secs_f64() };
+    let solved = settings.fit(moments)?;
+    let gathered = Gathered { rows: 0, left_out: 0, seconds: started.elapsed().as_secs_f64(), adding: 0.0 };
     conclude(
         options,
         common,
         &solved.model,
         &Results {
             tried: &|| surface(&solved),
-            json: &|| format!("{}\n", to_json(&moments, &solved, &gathered)),
+            json: &|| format!("{}\n", to_json(moments, &solved, &gathered)),
             page: &|saved| {
-                let mut page = page(&moments, &solved, &gathered);
+                let mut page = page(moments, &solved, &gathered);
                 page.blank();
                 report::fit::saved_line(&mut page, saved, path, "");
                 page.to_string()
@@ -156,6 +213,29 @@ fn load(path: &str) -> anyhow::Result<(Moments, Model)> {
 /// Whether the file at `path` holds moments.
 pub fn is_here(path: &str) -> bool {
     path != "-" && files::start(path).is_ok_and(|start| Moments::are_in(&start))
+}
+
+/// For commands that need rows: refuses a file of moments, and says what it is good for.
+pub fn refuse_file(path: &str, command: &str) -> anyhow::Result<()> {
+    if is_here(path) {
+        anyhow::bail!(
+            "{path} holds moments, sums over rows, and mercer {command} needs the rows themselves: name the table. (`mercer fit \
+             {path} --exponent 1..2.5:0.5 --lambda 1e-7..1e3:25 --table surface.csv` gives the errors of all exponents and λ)"
+        );
+    }
+    Ok(())
+}
+
+/// Moments know the column of row weights; another one would add what does not belong together.
+fn check_weight(path: &str, moments: &Moments, given: Option<&str>) -> anyhow::Result<()> {
+    match (moments.weight(), given) {
+        (own, Some(given)) if own != Some(given) => {
+            let own = own.map_or("without weights".to_owned(), |name| format!("with the weights in column {name:?}"));
+            Err(Usage(format!("--weight {given}: {path} was gathered {own}, and all rows must be weighted alike"))
+                .into())
+        }
+        _ => Ok(()),
+    }
 }
 
 fn check_place(path: &str) -> anyhow::Result<()> {
@@ -199,27 +279,60 @@ fn one_kernel(options: &MomentsOptions) -> anyhow::Result<mercer::kernel::Shared
     }
 }
 
-/// Adds the rows of all tables; returns how many were left out.
+/// Rows of a table, and where they stand in it.
+struct Part {
+    table: String,
+    rows: (usize, usize),
+    frame: Frame,
+}
+
+/// Adds the rows of all tables, which another thread reads in the meantime; returns how many were left out, and the seconds that
+/// adding took.
 fn absorb(
     moments: &mut Moments,
     tables: &[String],
     reading: &TableOptions,
-    weight: Option<&str>,
     progress: &Progress,
-) -> anyhow::Result<usize> {
-    let mut left_out = 0;
-    for table in tables {
-        let mut parts = mercer_io::parts::open(table, &reading.to_read_options())?;
-        let mut read = 0;
-        while let Some(frame) = parts.next(PART)? {
-            let first = read + 1;
-            read += frame.rows();
-            let added = moments.absorb_frame(&frame, weight);
-            left_out += added.map_err(|error| anyhow::anyhow!("{table}, rows {first} to {read}: {error}"))?;
+) -> anyhow::Result<(usize, f64)> {
+    let options = reading.to_read_options();
+    let (mut left_out, mut seconds) = (0, 0.0);
+    std::thread::scope(|scope| {
+        let (sender, receiver) = std::sync::mpsc::sync_channel::<anyhow::Result<Part>>(1);
+        scope.spawn(move || {
+            // Nobody listens any more once something was wrong.
+            let _ = read_parts(tables, &options, &|part| sender.send(Ok(part)).is_ok())
+                .or_else(|error| sender.send(Err(error)));
+        });
+        for part in receiver {
+            let Part { table, rows: (first, last), frame } = part?;
+            let started = Instant::now();
+            let added = moments.absorb_frame(&frame);
+            left_out += added.map_err(|error| anyhow::anyhow!("{table}, rows {first} to {last}: {error}"))?;
+            seconds += started.elapsed().as_secs_f64();
             progress.show(format!("{} rows", integer(usize::try_from(moments.rows()).unwrap_or(usize::MAX))));
         }
+        Ok((left_out, seconds))
+    })
+}
+
+/// Reads all tables part by part, as long as parts are wanted.
+fn read_parts(
+    tables: &[String],
+    options: &mercer_io::ReadOptions,
+    is_wanted: &dyn Fn(Part) -> bool,
+) -> anyhow::Result<()> {
+    for table in tables {
+        let mut parts = mercer_io::parts::open(table, options)?;
+        let mut read = 0;
+        while let Some(frame) = parts.next(PART)? {
+            let rows = (read + 1, read + frame.rows());
+            read = rows.1;
+            if !is_wanted(Part { table: table.clone(), rows, frame }) {
+                return Ok(());
+            }
+        }
     }
-    Ok(left_out)
+    Ok(())
 }
 
 fn finish(
@@ -252,10 +365,16 @@ fn finish(
 
 fn page(moments: &Moments, solved: &Solved, gathered: &Gathered) -> Page {
     let mut page = Page::new();
+    let rows = integer(usize::try_from(moments.rows()).unwrap_or(usize::MAX));
     let added = if gathered.rows < moments.rows() { format!(", {} of them new", gathered.rows) } else { String::new() };
-    let rate = if gathered.seconds > 0.0 { gathered.rows as f64 / gathered.seconds } else { 0.0 };
-    let rows = usize::try_from(moments.rows()).unwrap_or(usize::MAX);
-    page.line("rows", &format!("{}{added} ({:.1} s, {} rows a second)", integer(rows), gathered.seconds, short(rate)));
+    let rate = gathered.rows as f64 / gathered.seconds.max(1e-9);
+    page.line(
+        "rows",
+        &match gathered.rows {
+            0 => rows,
+            _ => format!("{rows}{added} ({:.1} s, {} rows a second)", gathered.seconds, short(rate)),
+        },
+    );
     if gathered.left_out > 0 {
         page.line(
             "",
@@ -292,6 +411,13 @@ fn to_json(moments: &Moments, solved: &Solved, gathered: &Gathered) -> Value {
         map.insert("seconds".into(), json!(gathered.seconds));
         map.insert("rows_added".into(), json!(gathered.rows));
         map.insert("rows_left_out".into(), json!(gathered.left_out));
+        if gathered.rows > 0 {
+            // φ is a triangular solve and its square half a product: 2r² operations a row.
+            let width = moments.map().width() as f64;
+            let rate = gathered.rows as f64 / gathered.adding.max(1e-9);
+            let facts = json!({ "seconds": gathered.adding, "rows_per_second": rate, "gigaflops": 2e-9 * width * width * rate });
+            map.insert("adding".into(), facts);
+        }
         map.insert("surfaces".into(), solved.surfaces.iter().map(reports::surface).collect());
     }
     object

@@ -12,12 +12,12 @@ use mercer::select::PathPoint;
 use serde_json::{Value, json};
 
 use crate::args::{Common, PathOptions, Style};
-use crate::files;
 use crate::fit::named;
 use crate::grid::{Cell, Grid};
 use crate::outcome::Done;
 use crate::progress::Progress;
 use crate::report::{criterion_name, integer, short};
+use crate::{files, moments};
 
 /// Rows of the printed table where the path was not told its λ.
 const MOST_ROWS: usize = 25;
@@ -34,6 +34,7 @@ pub fn run(options: &PathOptions, common: &Common) -> anyhow::Result<Done> {
     for path in [&options.svg, &options.shown.output].into_iter().flatten() {
         files::check_folder(path)?;
     }
+    moments::refuse_file(&options.table, "path")?;
     let table = mercer_io::read(&options.table, &options.reading.to_read_options())?;
     let roles = options.columns.to_roles_of_one_target(&table.frame)?;
     let progress = Progress::start(common.quiet);

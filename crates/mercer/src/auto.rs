@@ -26,6 +26,7 @@ use std::time::Duration;
 use crate::data::{Missing, Scale, TextAs};
 use crate::fit::{Fitted, Observer, Reduce};
 use crate::journal::SharedJournal;
+use crate::low_rank::Landmarks;
 
 /// Settings of an automatic fit.
 #[derive(Clone)]
@@ -37,6 +38,7 @@ pub struct Automatic {
     pub(crate) text_as: TextAs,
     pub(crate) memory: Option<u64>,
     pub(crate) reduce: Reduce,
+    pub(crate) landmarks_by: Option<Landmarks>,
     pub(crate) seed: u64,
     pub(crate) observer: Option<Observer>,
     pub(crate) journal: Option<SharedJournal>,
@@ -118,6 +120,7 @@ impl Automatic {
             text_as: TextAs::OneHot,
             memory: None,
             reduce: Reduce::IfNeeded,
+            landmarks_by: None,
             seed: 1,
             observer: None,
             journal: None,
@@ -167,6 +170,11 @@ impl Automatic {
     /// All rows, however many there are.
     pub fn exact(self) -> Self {
         Automatic { reduce: Reduce::Never, ..self }
+    }
+
+    /// How landmarks are chosen; see [`Fit::landmarks_by`](crate::Fit::landmarks_by).
+    pub fn landmarks_by(self, by: Landmarks) -> Self {
+        Automatic { landmarks_by: Some(by), ..self }
     }
 
     /// The seed of folds and subsets.

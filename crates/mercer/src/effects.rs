@@ -115,7 +115,7 @@ impl Model {
             Some(frame) => Rows::of_frame(self, frame)?,
             None => Rows::of_points(self, training.as_ref())?,
         };
-        let refitted = match (self.is_not_spectral(), training.or_else(|| self.training())) {
+        let refitted = match (self.is_not_a_sum_over_rows(), training.or_else(|| self.training())) {
             (Some(reason), _) => Err(format!("{reason}, and the errors are those of the squared loss with λ‖f‖ᵐ")),
             (None, None) => Err("the model does not hold its training rows".into()),
             (None, Some(training)) => {

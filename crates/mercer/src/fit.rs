@@ -14,6 +14,7 @@ use crate::error::{Error, Result};
 use crate::journal::SharedJournal;
 use crate::kernel::{Kernel, SharedKernel};
 use crate::linalg::Matrix;
+use crate::low_rank::Landmarks;
 use crate::metric::Rule;
 use crate::model::{Model, Summary};
 use crate::plan::{self, Method, Plan, Shape};
@@ -61,6 +62,7 @@ pub struct Fit {
     reduce: Reduce,
     solver: Solver,
     accuracy_of_gradients: f64,
+    landmarks_by: Option<Landmarks>,
     metric: Option<Rule>,
     constraint: Option<Constraint>,
     memory: Option<u64>,
@@ -184,6 +186,7 @@ impl Fit {
             reduce: Reduce::IfNeeded,
             solver: Solver::Suitable,
             accuracy_of_gradients: ACCURACY_OF_GRADIENTS,
+            landmarks_by: None,
             metric: None,
             constraint: None,
             memory: None,
@@ -305,7 +308,13 @@ impl Fit {
         Fit { reduce, ..self }
     }
 
-    /// Landmarks in the place of all rows: f is a sum over at most this many of them, chosen by randomly pivoted Cholesky.
+    /// How landmarks are chosen, where they stand for all rows. Without it: centres of clusters (k-means) where there are enough
+    /// rows and they have means, random pivots otherwise and for an [`accuracy`](Self::accuracy).
+    pub fn landmarks_by(self, by: Landmarks) -> Self {
+        Fit { landmarks_by: Some(by), ..self }
+    }
+
+    /// Landmarks in the place of all rows: f is a sum over at most this many of them.
     pub fn rank(self, rank: usize) -> Self {
         Fit { reduce: Reduce::ToRank(rank), ..self }
     }
@@ -486,6 +495,9 @@ impl Fit {
                 && !self.shared_ridge
                 && suits_band(&self.criterion)
                 && !self.keep_spectrum,
+            tabulates_rows: self.criterion == Criterion::LeaveOneOut
+                && self.fixed().is_none()
+                && (is_weighted || self.exponents != [2.0]),
         }
     }
 
@@ -501,9 +513,10 @@ impl Fit {
             return plan::gradients(shape, limit, self.memory.is_some());
         }
         let is_slow = matches!(plan.method, Method::Spectral | Method::Band) && shape.rows > plan::EXACT_ROWS;
+        let by = self.landmarks_by.unwrap_or_default();
         match self.reduce {
             Reduce::ToRank(rank) => {
-                let factored = plan::low_rank(shape, Some(rank), limit);
+                let factored = plan::low_rank(shape, Some(rank), by, limit);
                 let is_many = rank > plan::MANY_LANDMARKS || factored.is_err();
                 let may_descend = self.suits_gradients() && !self.shared_ridge && self.solver != Solver::Factored;
                 // With more landmarks than half of the rows, the sample they come from would be all rows.
@@ -512,8 +525,8 @@ impl Fit {
                 }
                 factored
             }
-            Reduce::ToAccuracy(_) | Reduce::Always => plan::low_rank(shape, self.reduce.rank(), limit),
-            Reduce::IfNeeded if is_slow || plan.bytes > limit => plan::low_rank(shape, None, limit),
+            Reduce::ToAccuracy(_) | Reduce::Always => plan::low_rank(shape, self.reduce.rank(), by, limit),
+            Reduce::IfNeeded if is_slow || plan.bytes > limit => plan::low_rank(shape, None, by, limit),
             _ => plan.check(shape, limit).map(|()| plan),
         }
     }

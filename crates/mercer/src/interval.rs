@@ -8,7 +8,8 @@
 //! Barber, Candès, Ramdas and Tibshirani (2021): rows that are drawn alike are covered with probability at least 1 − 2α
 //! (CV+ with k folds: less at most min{2(1 − 1/k)/(n/k + 1), (1 − k/n)/(k + 1)}), whatever their distribution; 1 − α is what
 //! one sees. The kernel and λ must have been fixed beforehand. Rows count alike whatever their weights: these enter the
-//! fits only.
+//! fits only. For a model on landmarks the fits without rows have the same landmarks; these were chosen without a look at the
+//! targets, but at the rows.
 //!
 //! ```
 //! use mercer::interval::{Intervals, Method};
@@ -158,9 +159,15 @@ impl<'m> Intervals<'m> {
             told(observer, "intervals")?;
             let rows: Vec<usize> = (start..(start + height).min(new.rows())).collect();
             let block = new.subset(&rows);
-            let projected = projector.rows(&block);
-            let is_process = matches!(self.source, Source::Process(_));
-            let own = if is_process { projector.diagonal(&block) } else { Vec::new() };
+            let seen = self.refitted.seen(&block);
+            let projected = projector.rows(&seen);
+            let own: Vec<f64> = match &self.source {
+                Source::Process(_) => {
+                    let unseen = self.refitted.unseen(&block, &seen);
+                    projector.diagonal(&seen).iter().zip(unseen).map(|(own, more)| own + more).collect()
+                }
+                _ => Vec::new(),
+            };
             for (t, (lower, upper)) in ends.iter_mut().enumerate() {
                 match &self.source {
                     Source::Rows(deletions) => {

@@ -116,6 +116,11 @@ pub trait Kernel: Debug + Send + Sync {
         None
     }
 
+    /// Its lengthscales, if it has one per feature.
+    fn lengthscales(&self) -> Option<Vec<f64>> {
+        None
+    }
+
     /// Its lengthscale, if it has one for all features.
     fn single_lengthscale(&self) -> Option<f64> {
         None

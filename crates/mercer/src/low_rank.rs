@@ -4,12 +4,18 @@
 //! once, and those that the others of the block explain already are put back. tr(K − FFᵀ) is known exactly at any time:
 //! it is what is said about the approximation, and what ends it.
 
+mod centres;
+mod landmarks;
+
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use rayon::prelude::*;
 
 use crate::kernel::{Kernel, Points};
 use crate::linalg::{Matrix, subtract_product};
+
+pub use landmarks::Landmarks;
+pub(crate) use landmarks::{Basis, Spanned, span};
 
 /// Pivots that are drawn at a time.
 const BLOCK: usize = 64;

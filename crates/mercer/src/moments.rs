@@ -15,13 +15,15 @@ mod tables;
 #[cfg(test)]
 mod tests;
 
+use rayon::prelude::*;
+
 use crate::error::{Error, Result};
 use crate::kernel::Points;
-use crate::linalg::Matrix;
+use crate::linalg::{Matrix, side_by_side};
 
 pub use features::LandmarkMap;
 pub use solve::{MomentFit, Solved};
-use sums::Sums;
+use sums::{BlockSums, Sums};
 pub use tables::Pilot;
 
 /// Sums over rows, fold by fold.
@@ -35,11 +37,15 @@ pub struct Moments {
     folds: Vec<Sums>,
     /// Smallest and largest value of each target.
     ranges: Vec<[f64; 2]>,
+    /// The largest k(x, x).
+    height: f64,
+    /// The column of row weights.
+    weight: Option<String>,
     rows: u64,
 }
 
-/// Rows whose features are computed at a time.
-const BLOCK: usize = 4096;
+/// Rows whose features are computed at a time, by one thread.
+const BLOCK: usize = 2048;
 
 impl Moments {
     /// Nothing yet. The pilot gives the means around which sums are taken, from rows like those to come.
@@ -51,17 +57,27 @@ impl Moments {
         if points.rows() == 0 || points.rows() != y.rows() || y.cols() != targets.len() {
             return Err(Error::shape("the pilot", "rows with a value of every target", y.rows()));
         }
-        let features = map.features(points);
         let count = points.rows() as f64;
-        let mut mean = vec![0.0; map.width()];
-        (0..points.rows())
-            .for_each(|i| mean.iter_mut().zip(features.col(i)).for_each(|(sum, value)| *sum += value / count));
+        let rows: Vec<usize> = (0..points.rows()).collect();
+        let means: Vec<Vec<f64>> = rows
+            .par_chunks(BLOCK)
+            .map(|block| {
+                let features = side_by_side(|| map.features(&points.subset(block)));
+                let mut mean = vec![0.0; map.width()];
+                let columns = features.as_slice().chunks_exact(map.width());
+                columns.for_each(|column| mean.iter_mut().zip(column).for_each(|(sum, value)| *sum += value / count));
+                mean
+            })
+            .collect();
+        let mean = (0..map.width()).map(|k| means.iter().map(|part| part[k]).sum()).collect();
         let means = (0..y.cols()).map(|t| y.col(t).iter().map(|v| v / count).sum()).collect();
         let empty = Sums::new(map.width(), targets.len());
         Ok(Moments {
             pilot: (mean, means),
             folds: vec![empty; folds],
             ranges: vec![[f64::INFINITY, f64::NEG_INFINITY]; targets.len()],
+            height: 0.0,
+            weight: None,
             rows: 0,
             map,
             targets,
@@ -74,8 +90,12 @@ impl Moments {
         Moments {
             folds: vec![empty; self.folds.len()],
             ranges: vec![[f64::INFINITY, f64::NEG_INFINITY]; self.targets.len()],
+            height: 0.0,
             rows: 0,
-            ..self.clone()
+            map: self.map.clone(),
+            targets: self.targets.clone(),
+            pilot: self.pilot.clone(),
+            weight: self.weight.clone(),
         }
     }
 
@@ -87,6 +107,11 @@ impl Moments {
     /// The targets' names.
     pub fn targets(&self) -> &[String] {
         &self.targets
+    }
+
+    /// The column of row weights, if rows have some.
+    pub fn weight(&self) -> Option<&str> {
+        self.weight.as_deref()
     }
 
     /// Number of rows so far.
@@ -111,26 +136,18 @@ impl Moments {
         }
         let mut members: Vec<Vec<usize>> = vec![Vec::new(); self.folds.len()];
         (0..n).for_each(|row| members[fold_of(points, y, row, self.folds.len())].push(row));
-        for (fold, rows) in members.iter().enumerate() {
-            for block in rows.chunks(BLOCK) {
-                let part = points.subset(block);
-                let mut features = self.map.features(&part);
-                let root = |row: usize| weights.map_or(1.0, |w| w[row].sqrt());
-                for (i, row) in block.iter().enumerate() {
-                    let scale = root(*row);
-                    let column = features.col_mut(i).iter_mut();
-                    column.zip(&self.pilot.0).for_each(|(value, mean)| *value = (*value - mean) * scale);
-                }
-                let values = Matrix::from_fn(self.targets.len(), block.len(), |t, i| {
-                    (y.get(block[i], t) - self.pilot.1[t]) * root(block[i])
-                });
-                let roots: Vec<f64> = block.iter().map(|row| root(*row)).collect();
-                let mut heights = vec![0.0; block.len()];
-                self.map.kernel().diagonal(&part, 0, &mut heights);
-                let height = heights.iter().zip(&roots).map(|(k, s)| k * s * s).sum();
-                self.folds[fold].add_block(&features, &values, &roots, height);
-            }
-        }
+        // Blocks go side by side, each on one thread; their sums are added in the order of the rows.
+        let blocks: Vec<(usize, &[usize])> = (members.iter().enumerate())
+            .flat_map(|(fold, rows)| rows.chunks(BLOCK).map(move |block| (fold, block)))
+            .collect();
+        let found: Vec<(usize, BlockSums)> = blocks
+            .into_par_iter()
+            .map(|(fold, block)| (fold, side_by_side(|| self.block(points, y, weights, block))))
+            .collect();
+        self.height = found.iter().fold(self.height, |height, (_, sums)| height.max(sums.largest_height));
+        self.folds.par_iter_mut().enumerate().for_each(|(fold, sums)| {
+            found.iter().filter(|(own, _)| *own == fold).for_each(|(_, block)| sums.add(block));
+        });
         for (t, range) in self.ranges.iter_mut().enumerate() {
             y.col(t).iter().for_each(|v| *range = [range[0].min(*v), range[1].max(*v)]);
         }
@@ -143,11 +160,12 @@ impl Moments {
         let is_same = self.map.fingerprint() == other.map.fingerprint()
             && self.targets == other.targets
             && self.folds.len() == other.folds.len()
-            && self.pilot == other.pilot;
+            && self.pilot == other.pilot
+            && self.weight == other.weight;
         if !is_same {
             return Err(Error::argument(
                 "moments that are merged",
-                "gathered with the same landmarks, targets and folds",
+                "gathered with the same landmarks, targets, folds and column of weights",
                 "others (gather both parts like the first)",
             ));
         }
@@ -155,8 +173,25 @@ impl Moments {
         for (range, other) in self.ranges.iter_mut().zip(&other.ranges) {
             *range = [range[0].min(other[0]), range[1].max(other[1])];
         }
+        self.height = self.height.max(other.height);
         self.rows += other.rows;
         Ok(())
+    }
+
+    /// The sums of some rows of one fold.
+    fn block(&self, points: &Points, y: &Matrix, weights: Option<&[f64]>, block: &[usize]) -> BlockSums {
+        let part = points.subset(block);
+        let root = |row: usize| weights.map_or(1.0, |w| w[row].sqrt());
+        let roots: Vec<f64> = block.iter().map(|row| root(*row)).collect();
+        let mut features = self.map.features(&part);
+        for (column, root) in features.as_mut_slice().chunks_exact_mut(self.map.width()).zip(&roots) {
+            column.iter_mut().zip(&self.pilot.0).for_each(|(value, mean)| *value = (*value - mean) * root);
+        }
+        let values =
+            Matrix::from_fn(self.targets.len(), block.len(), |t, i| (y.get(block[i], t) - self.pilot.1[t]) * roots[i]);
+        let mut heights = vec![0.0; block.len()];
+        self.map.kernel().diagonal(&part, 0, &mut heights);
+        BlockSums::new(&features, &values, &roots, &heights)
     }
 }
 

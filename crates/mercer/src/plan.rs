@@ -3,6 +3,7 @@
 use std::fs;
 
 use crate::error::{Error, Result};
+use crate::low_rank::Landmarks;
 
 /// How a problem is solved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,6 +20,8 @@ pub enum Method {
     LowRank {
         /// Columns, at most.
         rank: usize,
+        /// How the landmarks are chosen.
+        by: Landmarks,
     },
     /// Conjugate gradients on all rows, without the Gram matrix.
     ConjugateGradients {
@@ -50,7 +53,11 @@ impl Method {
             Method::Primal => "exact, singular values of the features",
             Method::Band => "exact, band form of the Gram matrix",
             Method::Cholesky => "exact, Cholesky factorisation of the Gram matrix",
-            Method::LowRank { .. } => "low rank, landmarks by randomly pivoted Cholesky",
+            Method::LowRank { by: Landmarks::Pivots, .. } => "low rank, landmarks by randomly pivoted Cholesky",
+            Method::LowRank { by: Landmarks::Centres, .. } => {
+                "low rank, landmarks are the centres of clusters (k-means)"
+            }
+            Method::LowRank { by: Landmarks::Uniform, .. } => "low rank, landmarks are rows drawn alike",
             Method::ConjugateGradients { .. } => "exact, conjugate gradients without the Gram matrix",
             Method::ManyLandmarks { .. } => "low rank, conjugate gradients on landmarks",
             Method::Dual => "dual decomposition on the Gram matrix",
@@ -79,6 +86,8 @@ pub struct Shape {
     pub fixed_exponent: Option<f64>,
     /// Whether λ alone is chosen, at exponent 2, by a criterion that a band form can give.
     pub only_ridges: bool,
+    /// Whether the paths without each row are tabulated: leave-one-out at other exponents or with weights.
+    pub tabulates_rows: bool,
 }
 
 /// The method and what it will take.
@@ -144,14 +153,19 @@ const LANDMARK_WORK: f64 = 1.25e11;
 const LANDMARKS: usize = 3_000;
 /// Fewer are not worth it.
 const FEWEST_LANDMARKS: usize = 20;
+/// Numbers of each row in one table of paths.
+const TABLE: u64 = 165;
+/// Rows of which something is computed at a time.
+const TILE: u64 = 8192;
 
 /// A plan with landmarks in the place of the whole matrix: as many as asked for, or as fit.
-pub fn low_rank(shape: &Shape, rank: Option<usize>, limit: u64) -> Result<Plan> {
+pub fn low_rank(shape: &Shape, rank: Option<usize>, by: Landmarks, limit: u64) -> Result<Plan> {
     let n = shape.rows as u64;
-    let thin = n.saturating_mul(shape.features as u64 + shape.targets as u64 + 64).saturating_mul(16);
-    // F and the basis that replaces it, and what is computed of all rows at a time.
+    let table = if shape.tabulates_rows { TABLE * (2 + shape.targets as u64) } else { 16 * shape.targets as u64 };
+    let thin = n.saturating_mul(2 * (shape.features as u64 + shape.targets as u64) + 64 + table).saturating_mul(8);
+    // F, which the basis replaces in its place, and what is computed of some rows at a time.
     let with = |rank: u64| {
-        let tall = n.saturating_mul(rank).saturating_mul(20);
+        let tall = n.saturating_add(TILE).saturating_mul(rank).saturating_mul(8);
         tall.saturating_add(rank.saturating_mul(rank).saturating_mul(48)).saturating_add(thin)
     };
     let fits =
@@ -159,7 +173,7 @@ pub fn low_rank(shape: &Shape, rank: Option<usize>, limit: u64) -> Result<Plan> 
     let most = shape.rows.min(usize::try_from(fits).unwrap_or(usize::MAX));
     let usual = ((LANDMARK_WORK / shape.rows.max(1) as f64).sqrt() as usize).min(LANDMARKS);
     let rank = rank.unwrap_or(usual.min(most).max(FEWEST_LANDMARKS)).min(shape.rows).max(1);
-    let method = Method::LowRank { rank };
+    let method = Method::LowRank { rank, by };
     let needed = with(rank as u64);
     if needed <= limit {
         return Ok(Plan { method, bytes: needed });
@@ -196,7 +210,7 @@ pub(crate) fn landmarks_of_loss(
     let work = if is_chosen { CHOOSING_WORK } else { LOSS_WORK };
     let usual = ((work / rows.max(1) as f64).sqrt() as usize).min(LANDMARKS / 2);
     let rank = rank.unwrap_or(usual.min(most).max(FEWEST_LANDMARKS)).min(rows).max(1);
-    let method = Method::LowRank { rank };
+    let method = Method::LowRank { rank, by: Landmarks::Pivots };
     let needed = with(rank as u64);
     if needed <= limit {
         return Ok(Plan { method, bytes: needed });
@@ -316,8 +330,8 @@ impl Plan {
         } else {
             format!("; {} rows would fit", rows_that_fit(shape, limit))
         };
-        let hint = match low_rank(shape, None, limit) {
-            Ok(Plan { method: Method::LowRank { rank }, bytes: needed }) => {
+        let hint = match low_rank(shape, None, Landmarks::default(), limit) {
+            Ok(Plan { method: Method::LowRank { rank, .. }, bytes: needed }) => {
                 format!("{hint}; a factor of rank {rank} needs {}", bytes(needed))
             }
             _ => hint,
@@ -385,6 +399,7 @@ mod tests {
         is_weighted: false,
         fixed_exponent: None,
         only_ridges: false,
+        tabulates_rows: false,
     };
 
     #[test]

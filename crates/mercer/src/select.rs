@@ -91,10 +91,19 @@ pub(crate) struct Search {
 
 /// Points of the first grid: about three per factor of ten.
 const GRID: usize = 58;
-/// Points of the second grid, between the neighbours of the best point of the first.
-const FINE: usize = 15;
-/// Steps of the search between grid points; each narrows the bracket by 0.62.
-const STEPS: usize = 14;
+/// How closely a bracket is searched: points of a grid in it, and rounds of [`SECTIONS`] points between the neighbours of the best.
+#[derive(Clone, Copy)]
+struct Effort {
+    fine: usize,
+    rounds: usize,
+}
+
+/// For the exponent that is kept.
+const THOROUGH: Effort = Effort { fine: 15, rounds: 3 };
+/// For exponents that are compared.
+const QUICK: Effort = Effort { fine: 7, rounds: 1 };
+/// Points of a round: asked for together they cost little more than one, and the bracket is two ninths as wide.
+const SECTIONS: usize = 8;
 
 impl Search {
     /// The range of γ (logarithms, relative to the largest eigenvalue) that given λ can lead to.
@@ -175,7 +184,7 @@ impl Search {
             (log(l.saturating_sub(1)), log((l + 1).min(lambdas.len() - 1)))
         };
         let bracket = around(&surface.lambdas[e], l);
-        let mut champion = between(judge, surface.exponents[e], bracket, surface.best);
+        let mut champion = between(judge, surface.exponents[e], bracket, surface.best, THOROUGH);
         // Exponents between those of the grid, each with its best λ.
         if self.exponents.len() > 2 && self.preferred.is_none() {
             let (mut low, mut high) =
@@ -185,7 +194,10 @@ impl Search {
                 let [left, right] = [a, b].map(|exponent| {
                     // The same point of the path, and a margin on both sides.
                     let centre = judge.same_ridge(champion.exponent, champion.lambda, exponent);
-                    between(judge, exponent, (centre - 1.0, centre + 1.0), Choice { exponent, ..champion })
+                    // For m ≤ 1 the curve jumps.
+                    let effort = if exponent > 1.0 { QUICK } else { THOROUGH };
+                    let start = Choice { exponent, lambda: libm::exp(centre), ..champion };
+                    between(judge, exponent, (centre - 1.0, centre + 1.0), start, effort)
                 });
                 if left.score.value < right.score.value {
                     high = b;
@@ -198,49 +210,72 @@ impl Search {
                     }
                 }
             }
+            if champion.exponent != surface.exponents[e] {
+                let centre = libm::log(champion.lambda);
+                champion = between(judge, champion.exponent, (centre - 0.3, centre + 0.3), champion, THOROUGH);
+            }
         }
         surface.best = champion;
     }
 }
 
-/// The best λ in a bracket of log λ: a finer grid (for m ≤ 1 the curve jumps), then golden section. `start` stays a
-/// candidate if it has this exponent, as the curve need not be unimodal.
-fn between(judge: &dyn Scorer, exponent: f64, bracket: (f64, f64), start: Choice) -> Choice {
+/// The best λ in a bracket of log λ: a finer grid (for m ≤ 1 the curve jumps), then points between the neighbours of the best one
+/// again and again, and the lowest point of a parabola. `start` stays a candidate if it has this exponent, as the curve need
+/// not be unimodal.
+fn between(judge: &dyn Scorer, exponent: f64, bracket: (f64, f64), start: Choice, effort: Effort) -> Choice {
     let (low, high) = bracket;
-    let mut fine: Vec<f64> = (0..=FINE + 1).map(|i| low + (high - low) * i as f64 / (FINE + 1) as f64).collect();
+    let last = (effort.fine + 1) as f64;
+    let mut fine: Vec<f64> = (0..=effort.fine + 1).map(|i| low + (high - low) * i as f64 / last).collect();
     if start.exponent == exponent {
         fine.push(libm::log(start.lambda));
     }
     fine.sort_by(f64::total_cmp);
     fine.dedup();
     let scores = judge.scores_at(exponent, &fine);
-    let Some(best) = chosen(judge, &scores) else { return start };
-    let mut champion = (fine[best], scores[best]);
-    let (mut low, mut high) = (fine[best.saturating_sub(1)], fine[(best + 1).min(fine.len() - 1)]);
-    let single = |t: f64| judge.scores_at(exponent, &[t])[0];
-    let ratio = (5.0_f64.sqrt() - 1.0) / 2.0;
-    let mut inner = [high - ratio * (high - low), low + ratio * (high - low)];
-    let mut values = [single(inner[0]), single(inner[1])];
-    for _ in 0..STEPS {
-        for (t, score) in inner.iter().zip(&values) {
-            if score.value < champion.1.value {
-                champion = (*t, *score);
-            }
-        }
-        if values[0].value < values[1].value {
-            high = inner[1];
-            inner = [high - ratio * (high - low), inner[0]];
-            values = [single(inner[0]), values[0]];
-        } else {
-            low = inner[0];
-            inner = [inner[1], low + ratio * (high - low)];
-            values = [values[1], single(inner[1])];
-        }
+    let Some(mut best) = chosen(judge, &scores) else { return start };
+    let mut known: Vec<(f64, Score)> = fine.into_iter().zip(scores).collect();
+    for _ in 0..effort.rounds {
+        let (low, high) = (known[best.saturating_sub(1)].0, known[(best + 1).min(known.len() - 1)].0);
         if high - low < 1e-4 {
             break;
         }
+        let inner: Vec<f64> = (1..=SECTIONS).map(|i| low + (high - low) * i as f64 / (SECTIONS + 1) as f64).collect();
+        best = add_points(judge, exponent, &mut known, best, &inner);
     }
-    Choice { exponent, lambda: libm::exp(champion.0), score: champion.1 }
+    if let Some(lowest) = lowest_of_parabola(&known, best) {
+        best = add_points(judge, exponent, &mut known, best, &[lowest]);
+    }
+    let (log_lambda, score) = known[best];
+    Choice { exponent, lambda: libm::exp(log_lambda), score }
+}
+
+/// Adds points to those that are known, which rise; returns the place of the best, which stays what it was unless another is below.
+fn add_points(
+    judge: &dyn Scorer,
+    exponent: f64,
+    known: &mut Vec<(f64, Score)>,
+    best: usize,
+    log_lambdas: &[f64],
+) -> usize {
+    let mut champion = known[best];
+    known.extend(log_lambdas.iter().copied().zip(judge.scores_at(exponent, log_lambdas)));
+    known.sort_by(|a, b| a.0.total_cmp(&b.0));
+    for point in known.iter().filter(|(t, _)| log_lambdas.contains(t)) {
+        if point.1.value < champion.1.value {
+            champion = *point;
+        }
+    }
+    known.iter().position(|point| point.0 == champion.0).unwrap_or(best)
+}
+
+/// Where the parabola through a point and its neighbours is lowest, if that is between them and away from what is known.
+fn lowest_of_parabola(known: &[(f64, Score)], best: usize) -> Option<f64> {
+    let (left, right) = (known.get(best.checked_sub(1)?)?, known.get(best + 1)?);
+    let (a, b) = (left.0 - known[best].0, right.0 - known[best].0);
+    let (fa, fb) = (left.1.value - known[best].1.value, right.1.value - known[best].1.value);
+    let step = (fb * a * a - fa * b * b) / (2.0 * (fb * a - fa * b));
+    let is_inside = step > 0.99 * a && step < 0.99 * b && step.abs() > 1e-6;
+    is_inside.then_some(known[best].0 + step)
 }
 
 /// The largest λ, at the chosen exponent, whose score is within one standard error of the best.

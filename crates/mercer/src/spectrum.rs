@@ -188,35 +188,39 @@ impl Spectrum {
         let root_weights: Option<Vec<f64>> = weights.map(|w| w.iter().map(|x| x.sqrt()).collect());
         let mut scaled = factor;
         let mut mean_features = vec![0.0; r];
-        for k in 0..r {
-            let column = scaled.col_mut(k);
+        scaled.as_mut_slice().par_chunks_mut(n.max(1)).zip(&mut mean_features).for_each(|(column, mean)| {
             if offset {
-                let weighted = column.iter().enumerate().map(|(i, f)| weights.map_or(1.0, |w| w[i]) * f);
-                let mean = weighted.sum::<f64>() / weight_sum;
-                column.iter_mut().for_each(|f| *f -= mean);
-                mean_features[k] = mean;
+                let sum: f64 = match weights {
+                    Some(w) => column.iter().zip(w).map(|(f, w)| w * f).sum(),
+                    None => column.iter().sum(),
+                };
+                *mean = sum / weight_sum;
+                column.iter_mut().for_each(|f| *f -= *mean);
             }
             if let Some(s) = &root_weights {
                 column.iter_mut().zip(s).for_each(|(f, s)| *f *= s);
             }
-        }
+        });
         let eigen = linalg::eigen(linalg::lower_square(&scaled))?;
         let largest = eigen.values.last().copied().unwrap_or(0.0).max(0.0);
         let kept: Vec<usize> = (0..r).rev().filter(|k| eigen.values[*k] > noise_level(n) * largest).collect();
         let eigenvalues: Vec<f64> = kept.iter().map(|k| eigen.values[*k]).collect();
         let turn = Matrix::from_fn(r, kept.len(), |i, k| eigen.vectors.get(i, kept[k]) / eigenvalues[k].sqrt());
-        let basis = multiply(&scaled, &turn);
-        drop(scaled);
-        // Column by column, as they lie in memory.
-        let mut inside = vec![0.0; n];
-        (0..basis.cols()).for_each(|k| inside.iter_mut().zip(basis.col(k)).for_each(|(sum, q)| *sum += q * q));
-        let outside = (0..n)
-            .map(|i| {
-                let weight = weights.map_or(1.0, |w| w[i]);
+        let basis = linalg::multiply_in_place(scaled, &turn);
+        let mut outside = vec![0.0; n];
+        outside.par_chunks_mut(ROW_TILE).enumerate().for_each(|(tile, outside)| {
+            let start = tile * ROW_TILE;
+            // Column by column, as they lie in memory.
+            for k in 0..basis.cols() {
+                let column = &basis.col(k)[start..start + outside.len()];
+                outside.iter_mut().zip(column).for_each(|(inside, q)| *inside += q * q);
+            }
+            for (i, inside) in outside.iter_mut().enumerate() {
+                let weight = weights.map_or(1.0, |w| w[start + i]);
                 let whole = if offset { 1.0 - weight / weight_sum } else { 1.0 };
-                if whole - inside[i] > 1e-12 { whole - inside[i] } else { 0.0 }
-            })
-            .collect();
+                *inside = if whole - *inside > 1e-12 { whole - *inside } else { 0.0 };
+            }
+        });
         let kind = Kind::Linear { back: turn, mean_features, scale: 1.0 };
         let check = eigen.check;
         Ok(Spectrum { eigenvalues, basis, root_weights, weight_sum, offset, outside, check, kind, constant: None })
@@ -558,6 +562,9 @@ fn constant_image(a: &Matrix, direction: &[f64]) -> (f64, Vec<f64>) {
     let image = linalg::multiply_lower(a, &Matrix::column_vector(unit.clone())).into_vec();
     (unit.iter().zip(&image).map(|(u, v)| u * v).sum(), image)
 }
+
+/// Rows that a task treats together.
+const ROW_TILE: usize = 1024;
 
 /// Eigenvalues below this share of the largest are rounding noise of the decomposition.
 fn noise_level(n: usize) -> f64 {

@@ -5,6 +5,7 @@ use crate::error::{Error, Result};
 use crate::fit::Observer;
 use crate::kernel::Points;
 use crate::linalg::Matrix;
+use crate::low_rank::{Basis, Landmarks};
 use crate::model::{Expansion, Meaning, Model};
 use crate::plan::{self, Method, Shape};
 use crate::solver::power;
@@ -72,11 +73,19 @@ impl Model {
             Meaning::Quantiles { .. } => Some("it predicts quantiles".into()),
             Meaning::Numbers if summary.loss != "squared" => Some(format!("its loss is {}", summary.loss)),
             Meaning::Numbers if summary.penalty != "norm-power" => Some(format!("its penalty is {}", summary.penalty)),
-            Meaning::Numbers if summary.certificate.low_rank.is_some() => {
-                Some("it is a sum over landmarks, not over its rows".into())
-            }
             Meaning::Numbers => None,
         }
+    }
+
+    /// Why fits of other rows are not those of sums over the rows; `None` where they are.
+    pub fn is_not_a_sum_over_rows(&self) -> Option<String> {
+        let on_landmarks = || "it is a sum over landmarks, not over its rows".to_owned();
+        self.is_not_spectral().or_else(|| self.is_on_landmarks().then(on_landmarks))
+    }
+
+    /// Whether landmarks stand for the rows.
+    pub fn is_on_landmarks(&self) -> bool {
+        self.summaries.first().is_some_and(|summary| summary.certificate.low_rank.is_some())
     }
 }
 
@@ -88,6 +97,8 @@ pub(crate) struct Refitted<'m> {
     pub targets: Vec<Target>,
     /// log μ of each target; `None` for the zero function.
     pub log_ridges: Vec<Option<f64>>,
+    /// For a model on landmarks: the features on which it is a linear function.
+    pub basis: Option<Basis>,
 }
 
 /// Norm and error on the training rows must agree so far: the model may have been fitted by another method.
@@ -111,13 +122,34 @@ impl<'m> Refitted<'m> {
             is_weighted: true,
             fixed_exponent: None,
             only_ridges: false,
+            tabulates_rows: false,
         };
-        let plan = plan::plan(&shape);
-        plan.check(&shape, plan::available_memory())?;
-        told(observer, "decomposing")?;
-        let spectrum = match primal.filter(|_| plan.method == Method::Primal) {
-            Some(scale) => Spectrum::from_linear(&points.to_matrix(), scale, weights, has_offset)?,
+        let basis = match &model.expansion {
+            Expansion::Kernel { points: landmarks, .. } if model.is_on_landmarks() => {
+                Some(Basis::of(&model.kernel, landmarks))
+            }
+            _ => None,
+        };
+        let plan = match &basis {
+            // The features, the basis, and every row's own function.
+            Some(basis) => {
+                let shape = Shape { features: shape.features + 2 * basis.width(), ..shape };
+                plan::low_rank(&shape, Some(basis.width()), Landmarks::default(), plan::available_memory())?
+            }
             None => {
+                let plan = plan::plan(&shape);
+                plan.check(&shape, plan::available_memory())?;
+                plan
+            }
+        };
+        told(observer, "decomposing")?;
+        let spectrum = match (&basis, primal.filter(|_| plan.method == Method::Primal)) {
+            (Some(basis), _) => {
+                model.kernel.check(points.features(), points.code_columns())?;
+                Spectrum::from_factor(basis.features(points), weights, has_offset)?
+            }
+            (None, Some(scale)) => Spectrum::from_linear(&points.to_matrix(), scale, weights, has_offset)?,
+            (None, None) => {
                 model.kernel.check(points.features(), points.code_columns())?;
                 Spectrum::from_gram(space::gram_lower(&*model.kernel, points), weights, has_offset)?
             }
@@ -150,7 +182,23 @@ impl<'m> Refitted<'m> {
             targets.push(target);
             log_ridges.push(log_ridge);
         }
-        Ok(Refitted { model, training, spectrum, targets, log_ridges })
+        Ok(Refitted { model, training, spectrum, targets, log_ridges, basis })
+    }
+
+    /// New rows as the decomposition knows them: themselves, or their features on landmarks.
+    pub fn seen(&self, new: &Points) -> Points {
+        match &self.basis {
+            Some(basis) => Points::new(&basis.features(new)),
+            None => new.clone(),
+        }
+    }
+
+    /// What landmarks leave of k(x, x) at new rows.
+    pub fn unseen(&self, new: &Points, seen: &Points) -> Vec<f64> {
+        match &self.basis {
+            Some(basis) => basis.residual(new, &seen.to_matrix()),
+            None => vec![0.0; new.rows()],
+        }
     }
 
     /// γ of a target; infinite for the zero function.

@@ -309,7 +309,7 @@ fn a_process_covers_its_own_draws() {
         let y: Vec<f64> =
             (0..2 * rows).map(|i| 3.0 + noise * (0..=i).map(|j| l.get(i, j) * z[j]).sum::<f64>()).collect();
         let (known, new): (Vec<usize>, Vec<usize>) = ((0..rows).collect(), (rows..2 * rows).collect());
-        let fit = Fit::new(Gaussian::lengthscale(1.0)).scale(mercer::data::Scale::None).lambda(gamma / rows as f64);
+        let fit = Fit::new(Gaussian::lengthscale(1.0)).scale(Scale::None).lambda(gamma / rows as f64);
         let model = fit.fit(&rows_of(&x, &known), &y[..rows]).unwrap().model;
         let method = Method::GaussianProcess;
         let found = Intervals::new(&model, model.training().unwrap(), &method, 0.9, None).unwrap();

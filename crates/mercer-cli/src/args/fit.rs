@@ -9,8 +9,8 @@ use super::linear::PenaltyOptions;
 use super::loss::LossOptions;
 use super::table::{ColumnOptions, RowOptions, TableOptions};
 use super::values::{
-    KernelArgument, Numbers, ScaleArgument, SolverArgument, criterion, duration, exponents, fold_rule, kernels,
-    lambdas, metric, positive, row_count,
+    KernelArgument, LandmarksArgument, Numbers, ScaleArgument, SolverArgument, criterion, duration, exponents,
+    fold_rule, kernels, lambdas, metric, positive, row_count,
 };
 
 /// Fit a model to a table
@@ -84,14 +84,17 @@ pub struct FitOptions {
     pub penalties: PenaltyOptions,
     #[command(flatten)]
     pub rows: RowOptions,
-    /// With many rows: f is a sum over at most this many of them, drawn by randomly pivoted Cholesky (default: all rows up to
-    /// 15,000 (automatic fits: 8,000) and what memory allows, then as many as take about a quarter of a minute)
+    /// With many rows: f is a sum over at most this many landmarks (default: all rows up to 15,000 (automatic fits: 8,000) and what
+    /// memory allows, then as many landmarks as take about a quarter of a minute)
     #[arg(long, value_name = "R", value_parser = row_count, help_heading = "The model")]
     pub rank: Option<usize>,
     /// As many landmarks as it takes for predictions this close to those of all rows at the same λ, at the training rows, in units
     /// of the target's spread, by a proved bound (exponents above 1)
     #[arg(long, value_name = "A", value_parser = positive, conflicts_with = "rank", help_heading = "The model")]
     pub accuracy: Option<f64>,
+    /// How landmarks are chosen (default: kmeans; pivots for --accuracy, for text that is compared and with few rows for each)
+    #[arg(long, value_name = "HOW", conflicts_with = "exact", help_heading = "The model")]
+    pub landmarks_by: Option<LandmarksArgument>,
     /// All rows, however long it takes; refused if memory does not suffice
     #[arg(long, conflicts_with_all = ["rank", "accuracy"], help_heading = "The model")]
     pub exact: bool,
@@ -157,7 +160,12 @@ impl FitOptions {
 
     /// Whether anything is said about landmarks, and with which option.
     pub fn reduction(&self) -> Option<&'static str> {
-        let named = [("--rank", self.rank.is_some()), ("--accuracy", self.accuracy.is_some()), ("--exact", self.exact)];
+        let named = [
+            ("--rank", self.rank.is_some()),
+            ("--accuracy", self.accuracy.is_some()),
+            ("--landmarks-by", self.landmarks_by.is_some()),
+            ("--exact", self.exact),
+        ];
         named.into_iter().find(|(_, is_given)| *is_given).map(|(option, _)| option)
     }
 

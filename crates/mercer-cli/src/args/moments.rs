@@ -3,7 +3,9 @@
 use clap::Args;
 
 use super::table::{ColumnOptions, TableOptions};
-use super::values::{KernelArgument, MissingArgument, ScaleArgument, fold_count, kernels, row_count};
+use super::values::{
+    KernelArgument, LandmarksArgument, MissingArgument, ScaleArgument, fold_count, kernels, row_count,
+};
 
 /// Gather what a fit needs of tables that are larger than memory
 ///
@@ -31,7 +33,7 @@ pub struct MomentsOptions {
     pub columns: ColumnOptions,
 
     /// Landmarks, scaling, folds and targets of these moments, so that both can be merged
-    #[arg(long, value_name = "MOMENTS", conflicts_with_all = ["target", "features", "drop", "kernel", "landmarks", "folds", "sample", "scale", "missing"])]
+    #[arg(long, value_name = "MOMENTS", conflicts_with_all = ["target", "features", "drop", "kernel", "landmarks", "landmarks_by", "folds", "sample", "scale", "missing"])]
     pub like: Option<String>,
     /// The kernel, as a spec such as gaussian(lengthscale=1.5); see `mercer kernels`
     #[arg(long, short, value_name = "SPEC", default_value = "gaussian", value_parser = kernels, help_heading = "The model")]
@@ -39,6 +41,9 @@ pub struct MomentsOptions {
     /// Landmarks: f is a sum over them
     #[arg(long, value_name = "R", default_value_t = 500, value_parser = row_count, help_heading = "The model")]
     pub landmarks: usize,
+    /// How landmarks are chosen among the rows of the sample
+    #[arg(long, value_name = "HOW", help_heading = "The model")]
+    pub landmarks_by: Option<LandmarksArgument>,
     /// Folds by which exponent and λ can be chosen
     #[arg(long, value_name = "K", default_value_t = 5, value_parser = fold_count, help_heading = "The model")]
     pub folds: usize,
@@ -97,7 +102,7 @@ pub struct UpdateOptions {
     /// The tables with the new rows
     #[arg(required = true)]
     pub tables: Vec<String>,
-    /// Column of row weights, if the first rows had one
+    /// Column of row weights: the one that the moments were gathered with, which need not be said
     #[arg(long, value_name = "NAME")]
     pub weight: Option<String>,
     /// Save the result to this file (default: in the place of the old one)

@@ -6,6 +6,7 @@ use clap::ValueEnum;
 use mercer::criterion::{Criterion, FoldRule};
 use mercer::data::{Missing, Scale, TextAs};
 use mercer::kernel::SharedKernel;
+use mercer::low_rank::Landmarks;
 use mercer::range;
 use mercer_io::Format;
 
@@ -241,6 +242,27 @@ impl From<ScaleArgument> for Scale {
             ScaleArgument::Unit => Scale::Unit,
             ScaleArgument::None => Scale::None,
             ScaleArgument::Log => Scale::Log,
+        }
+    }
+}
+
+/// How landmarks are chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum LandmarksArgument {
+    /// Centres of clusters of rows
+    Kmeans,
+    /// Rows, drawn by what earlier ones leave of them (randomly pivoted Cholesky)
+    Pivots,
+    /// Rows, all of them alike
+    Uniform,
+}
+
+impl From<LandmarksArgument> for Landmarks {
+    fn from(argument: LandmarksArgument) -> Self {
+        match argument {
+            LandmarksArgument::Kmeans => Landmarks::Centres,
+            LandmarksArgument::Pivots => Landmarks::Pivots,
+            LandmarksArgument::Uniform => Landmarks::Uniform,
         }
     }
 }

@@ -8,13 +8,12 @@ use mercer::stability::{Assumptions, Sample};
 use mercer::{Fit, Learned, Summary};
 
 use crate::args::{CertifyOptions, Common};
-use crate::files;
 use crate::fit::named;
-use crate::learn;
 use crate::outcome::Usage;
 use crate::predict::load;
 use crate::progress::Progress;
 use crate::report::judged_by;
+use crate::{files, learn, moments};
 
 /// A fit without offset, its rows and how it came about.
 pub struct Subject {
@@ -47,6 +46,7 @@ impl Subject {
         if files::is_model(&options.file) {
             return Subject::of_model(options);
         }
+        moments::refuse_file(&options.file, "certify")?;
         let table = mercer_io::read(&options.file, &options.reading.to_read_options())?;
         let roles = options.columns.to_roles_of_one_target(&table.frame)?;
         if roles.weight.is_some() {

@@ -83,6 +83,9 @@ impl Settings {
                 (_, _, true) => automatic.exact(),
                 _ => automatic,
             };
+            if let Some(by) = options.landmarks_by {
+                automatic = automatic.landmarks_by(by.into());
+            }
             return Settings::Automatic(Box::new(automatic), options.budget.unwrap_or(BUDGET));
         }
         let mut fit = named(kernels(options), options.scale, &options.rows).seed(common.seed);
@@ -130,6 +133,9 @@ impl Settings {
         }
         if let Some(accuracy) = options.losses.tolerance {
             fit = fit.accuracy_of_gradients(accuracy);
+        }
+        if let Some(by) = options.landmarks_by {
+            fit = fit.landmarks_by(by.into());
         }
         Settings::Named(Box::new(fit))
     }
@@ -243,7 +249,7 @@ pub fn fingerprint(
         options.no_diagnostics,
         (options.penalties.norm_at_most, options.penalties.train_error_at_most),
         match options.reduction() {
-            Some(option) => format!(" {option} {:?} {:?}", options.rank, options.accuracy),
+            Some(option) => format!(" {option} {:?} {:?} {:?}", options.rank, options.accuracy, options.landmarks_by),
             None if options.by_gradients() => format!(" --solver {:?}", options.losses.tolerance),
             None => String::new(),
         }

@@ -16,6 +16,7 @@ use crate::error::{Error, Result};
 use crate::fit::{Fit, Fitted, Reduce};
 use crate::journal::remembered;
 use crate::linalg::Matrix;
+use crate::low_rank::Landmarks;
 use crate::metric::learn::Learned;
 use crate::plan::{self, Shape};
 
@@ -160,10 +161,11 @@ impl Automatic {
             is_weighted: design.weights.is_some(),
             fixed_exponent: is_large.then_some(2.0),
             only_ridges: false,
+            tabulates_rows: true,
         };
         let limit = self.memory.unwrap_or_else(plan::available_memory);
         match self.is_reduced(design) {
-            true => plan::low_rank(&shape, self.reduce.rank(), limit).map(|_| ()),
+            true => plan::low_rank(&shape, self.reduce.rank(), Landmarks::default(), limit).map(|_| ()),
             false => plan::plan(&shape).check(&shape, limit),
         }
     }
@@ -460,6 +462,10 @@ impl Automatic {
             .missing(self.missing)
             .seed(self.seed);
         let fit = fit.reduce(self.reduce);
+        let fit = match self.landmarks_by {
+            Some(by) => fit.landmarks_by(by),
+            None => fit,
+        };
         let fit = if self.offset { fit } else { fit.without_offset() };
         let fit = match self.memory {
             Some(memory) => fit.memory(memory),

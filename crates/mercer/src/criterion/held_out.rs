@@ -156,8 +156,9 @@ const FOLD_STEP: f64 = 0.2;
 
 impl HeldOut {
     /// All single deletions; γ from `low` to `high`, logarithms relative to the largest eigenvalue.
-    pub fn rows(spectrum: &Spectrum, targets: &[&Target], low: f64, high: f64) -> Option<Self> {
-        let deletions = Deletions::Rows(Box::new(spectrum.tabulate_rows(targets, low, high)?));
+    /// Exponents below 1 may be asked for only if they are `below_one`.
+    pub fn rows(spectrum: &Spectrum, targets: &[&Target], low: f64, high: f64, below_one: bool) -> Option<Self> {
+        let deletions = Deletions::Rows(Box::new(spectrum.tabulate_rows(targets, low, high, below_one)?));
         let weights = (0..spectrum.rows()).map(|row| spectrum.weight(row)).collect();
         Some(HeldOut { deletions, weights, targets: targets.len() })
     }

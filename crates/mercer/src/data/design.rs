@@ -34,8 +34,10 @@ pub struct Design {
     pub y: Matrix,
     /// The targets' names.
     pub targets: Vec<String>,
-    /// Their weights, all positive; `None` when all are equal to 1.
+    /// Their weights, all positive, in units of `weight_unit`; `None` when all are equal.
     pub weights: Option<Vec<f64>>,
+    /// What weights are multiplied by to be those of the table; without weights, the one that all rows have.
+    pub(crate) weight_unit: f64,
     /// For each row the number of its group, if rows that belong together were named.
     pub groups: Option<Vec<u32>>,
     /// The features before they became monomials, if they did.
@@ -99,12 +101,17 @@ impl Design {
                 return Err(Error::Column { column: name.clone(), problem: "gives every row the weight 0".into() });
             }
         }
-        let weights = match (weight, &roles.weight) {
-            (Some(cells), Some(name)) => Some(usable_weights(name, cells, &rows)?),
-            _ => None,
+        let (weights, mut weight_unit) = match (weight, &roles.weight) {
+            (Some(cells), Some(name)) => {
+                let (weights, unit) = usable_weights(name, cells, &rows)?;
+                (Some(weights), unit)
+            }
+            _ => (None, 1.0),
         };
         // Equal weights are no weights: the faster methods then apply, with the same answer.
-        let weights = weights.filter(|w| w.iter().any(|x| *x != w[0]));
+        let equal = weights.as_ref().map(|w| w[0]).filter(|first| weights.iter().flatten().all(|x| x == first));
+        weight_unit *= equal.unwrap_or(1.0);
+        let weights = weights.filter(|_| equal.is_none());
 
         for (name, cells) in roles.targets.iter().zip(&targets) {
             check_targets(name, cells, &rows)?;
@@ -114,8 +121,18 @@ impl Design {
         let y = Matrix::from_fn(rows.len(), targets.len(), |i, t| targets[t][rows[i]]);
         let groups = roles.group.as_ref().map(|name| group_codes(frame, name, &rows)).transpose()?;
         let targets = roles.targets.clone();
-        let unexpanded = None;
-        Ok(Design { encoder, points, y, targets, weights, groups, unexpanded, dropped_missing, dropped_weightless })
+        Ok(Design {
+            encoder,
+            points,
+            y,
+            targets,
+            weights,
+            weight_unit,
+            groups,
+            unexpanded: None,
+            dropped_missing,
+            dropped_weightless,
+        })
     }
 
     /// Reads plain numbers: `x` with one row per example, `y` with one column per target. The features are
@@ -133,6 +150,7 @@ impl Design {
             y: Matrix::column_vector(y),
             targets: vec![target],
             weights: None,
+            weight_unit: 1.0,
             groups: None,
             unexpanded: None,
             dropped_missing: 0,
@@ -211,6 +229,7 @@ impl Design {
             y: Matrix::from_fn(rows.len(), self.y.cols(), |i, t| self.y.get(rows[i], t)),
             targets: self.targets.clone(),
             weights: self.weights.as_ref().map(|w| rows.iter().map(|row| w[*row]).collect()),
+            weight_unit: self.weight_unit,
             groups: self.groups.as_ref().map(|g| rows.iter().map(|row| g[*row]).collect()),
             unexpanded: self.unexpanded.as_ref().map(|points| points.subset(rows)),
             dropped_missing: 0,
@@ -354,8 +373,8 @@ fn plain_numbers<'a>(frame: &'a Frame, name: &str) -> Result<&'a [f64]> {
     }
 }
 
-/// The weights of the rows in use, in a unit near the largest: scaling all weights changes nothing.
-fn usable_weights(name: &str, cells: &[f64], rows: &[usize]) -> Result<Vec<f64>> {
+/// The weights of the rows in use in a unit near the largest, and that unit: scaling all weights changes nothing.
+fn usable_weights(name: &str, cells: &[f64], rows: &[usize]) -> Result<(Vec<f64>, f64)> {
     let largest = rows.iter().fold(0.0, |max: f64, &row| max.max(cells[row]));
     if let Some(&row) = rows.iter().find(|&&row| cells[row] < 1e-30 * largest) {
         let problem =
@@ -363,7 +382,7 @@ fn usable_weights(name: &str, cells: &[f64], rows: &[usize]) -> Result<Vec<f64>>
         return Err(Error::cell(row + 1, name, problem));
     }
     let power = exponent_of(largest);
-    Ok(rows.iter().map(|&row| libm::ldexp(cells[row], -power)).collect())
+    Ok((rows.iter().map(|&row| libm::ldexp(cells[row], -power)).collect(), libm::ldexp(1.0, power)))
 }
 
 /// The rows to be used, and how many are left out because a cell is missing.

@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 use crate::forecast::cost::Sizes;
 use crate::forecast::{Calibration, Forecast, Outlook, certificates};
 use crate::kernel::SharedKernel;
+use crate::low_rank::Landmarks;
 use crate::plan::{self, Method, Plan, Shape};
 
 /// Landmarks that are shown beside the number that would be taken.
@@ -64,6 +65,11 @@ struct Listing<'a> {
 }
 
 impl Listing<'_> {
+    /// How landmarks are chosen, as far as it is known beforehand.
+    fn by(&self) -> Landmarks {
+        self.fit.landmarks_by.unwrap_or_default()
+    }
+
     fn methods(&self, chosen: Option<&Plan>) -> Vec<Forecast> {
         let (fit, shape) = (self.fit, &self.shape);
         let mut methods = Vec::new();
@@ -85,14 +91,14 @@ impl Listing<'_> {
         }
         let mut ranks: Vec<usize> = RANKS.into_iter().filter(|rank| *rank < shape.rows).collect();
         match chosen.map(|plan| plan.method) {
-            Some(Method::LowRank { rank }) => ranks.push(rank),
+            Some(Method::LowRank { rank, .. }) => ranks.push(rank),
             Some(many @ Method::ManyLandmarks { .. }) => methods.push(many),
             _ => {}
         }
         ranks.sort_unstable();
         ranks.dedup();
         if fit.may_reduce() && !methods.contains(&Method::Primal) {
-            methods.extend(ranks.into_iter().map(|rank| Method::LowRank { rank }));
+            methods.extend(ranks.into_iter().map(|rank| Method::LowRank { rank, by: self.by() }));
         }
         let mut out: Vec<Forecast> = methods.into_iter().map(|method| self.forecast(method, chosen)).collect();
         let is_alike = fit.kernels.len() == 1 && fit.may_reduce() && shape.targets == 1;
@@ -108,8 +114,8 @@ impl Listing<'_> {
             Method::Primal => (plan::bytes_of(method, shape), rates.primal(sizes), certificates::SPECTRUM),
             Method::Band => (plan::bytes_of(method, shape), rates.banded(sizes), certificates::FACTORED),
             Method::Cholesky => (plan::bytes_of(method, shape), rates.cholesky(sizes), certificates::FACTORED),
-            Method::LowRank { rank } => (
-                plan::low_rank(shape, Some(rank), u64::MAX).map_or(u64::MAX, |plan| plan.bytes),
+            Method::LowRank { rank, by } => (
+                plan::low_rank(shape, Some(rank), by, u64::MAX).map_or(u64::MAX, |plan| plan.bytes),
                 rates.low_rank(sizes, rank as f64),
                 certificates::LANDMARKS,
             ),
@@ -124,7 +130,7 @@ impl Listing<'_> {
         Forecast {
             method: method.describe().to_owned(),
             landmarks: match method {
-                Method::LowRank { rank } | Method::ManyLandmarks { rank } => Some(rank),
+                Method::LowRank { rank, .. } | Method::ManyLandmarks { rank } => Some(rank),
                 _ => None,
             },
             bytes,
@@ -142,9 +148,10 @@ impl Listing<'_> {
         let bytes = planned.map_or(least, |plan| plan.bytes);
         let half = 4.0 * self.sizes.rows * self.sizes.rows;
         let kept = (bytes.saturating_sub(least) as f64 / half).min(1.0);
-        let chosen_on = self.sizes.is_chosen.then(|| plan::low_rank(shape, None, self.limit)).and_then(Result::ok);
         let chosen_on =
-            chosen_on.and_then(|plan| if let Method::LowRank { rank } = plan.method { Some(rank) } else { None });
+            self.sizes.is_chosen.then(|| plan::low_rank(shape, None, self.by(), self.limit)).and_then(Result::ok);
+        let chosen_on =
+            chosen_on.and_then(|plan| if let Method::LowRank { rank, .. } = plan.method { Some(rank) } else { None });
         let seconds = self.calibration.gradients(&self.sizes, rank as f64, kept, chosen_on.map(|rank| rank as f64));
         (bytes, seconds, certificates::GRADIENTS)
     }
@@ -173,7 +180,7 @@ impl Listing<'_> {
             (Method::Primal, _) => "the function is linear and has fewer features than rows".into(),
             (Method::Cholesky, _) => "λ is given and the exponent is 2: one factorisation is enough".into(),
             (Method::Band, _) => "only λ is chosen, at exponent 2: no eigenvectors are needed".into(),
-            (Method::LowRank { rank } | Method::ManyLandmarks { rank }, Reduce::ToRank(_)) => {
+            (Method::LowRank { rank, .. } | Method::ManyLandmarks { rank }, Reduce::ToRank(_)) => {
                 format!("{rank} landmarks were asked for")
             }
             (Method::LowRank { .. }, Reduce::ToAccuracy(_)) => {

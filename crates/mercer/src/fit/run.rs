@@ -2,6 +2,7 @@
 
 mod banded;
 mod gradients;
+mod landmarks;
 mod learned;
 mod recorded;
 mod reduced;
@@ -18,6 +19,7 @@ use crate::kernel::combine::Combined;
 use crate::kernel::special::Equality;
 use crate::kernel::{Points, SharedKernel};
 use crate::linalg::{DecompositionCheck, Matrix};
+use crate::low_rank::Landmarks;
 use crate::model::{Expansion, KeptTargets, Meaning, Model, Summary};
 use crate::plan::{Method, Plan, Shape};
 use crate::select::{Choice, Extras, Judge, Search, Surface};
@@ -60,13 +62,21 @@ impl Fit {
             // A text column kept as a code turned a linear kernel into a product.
             plan = self.check_memory(&Shape { is_linear: false, ..shape })?;
         }
-        if let (Reduce::ToAccuracy(accuracy), Method::LowRank { .. }) = (self.reduce, plan.method) {
-            return self.fit_to_accuracy(&design, accuracy);
-        }
         let stage = |name: &'static str| match &self.observer {
             Some(observer) if !observer(name) => Err(Error::Interrupted),
             _ => Ok(()),
         };
+        if let (Reduce::ToAccuracy(accuracy), Method::LowRank { .. }) = (self.reduce, plan.method) {
+            return self.fit_to_accuracy(&design, accuracy);
+        }
+        if let Method::LowRank { rank, by } = &mut plan.method {
+            *by = match self.landmarks_by {
+                Some(by) => by.suited_to(points, *rank),
+                // The middle one of the kernels speaks for all.
+                None => self.compared_landmarks(&design, &kernels[kernels.len() / 2], *rank, &stage)?,
+            };
+            *by = by.suited_to(points, *rank);
+        }
         if let (Method::Cholesky, Some((_, lambda))) = (plan.method, self.fixed()) {
             let found = self.factorise(&*kernels[0], &design, &vec![lambda; design.y.cols()], &stage)?;
             return self.assemble(design, kernels[0].clone(), plan, found);
@@ -88,8 +98,10 @@ impl Fit {
         let mut rank = FIRST_RANK;
         let mut last: Option<Fitted> = None;
         loop {
-            // The bound is of factors.
-            let with_rank = Fit { reduce: Reduce::ToRank(rank), solver: Solver::Factored, ..self.clone() };
+            // The bound is of factors, and knows what is left of every row: pivots look for those of which most is.
+            let by = Some(self.landmarks_by.unwrap_or(Landmarks::Pivots));
+            let with_rank =
+                Fit { reduce: Reduce::ToRank(rank), landmarks_by: by, solver: Solver::Factored, ..self.clone() };
             let mut fitted = match (with_rank.fit_design(design.clone()), last) {
                 (Ok(fitted), _) => fitted,
                 // There is no memory for more: what was found stays.
@@ -274,11 +286,11 @@ impl Fit {
             // Kernel values come with every new row; only their number is needed.
             Expansion::Kernel { points: Points::new(&Matrix::zeros(design.rows(), 0)), alpha: coefficients }
         } else if let Some(landmarks) = &found.landmarks {
-            Expansion::Kernel { points: design.points.subset(landmarks), alpha: coefficients }
+            Expansion::Kernel { points: landmarks.clone(), alpha: coefficients }
         } else {
             Expansion::Kernel { points: design.points.clone(), alpha: coefficients }
         };
-        // Landmarks are some of the rows; their targets alone would say nothing.
+        // Landmarks are not the rows; their targets alone would say nothing.
         let holds_rows = found.landmarks.is_none()
             && matches!(&expansion, Expansion::Kernel { points, .. } if points.features() + points.code_columns() > 0);
         let kept = holds_rows.then(|| KeptTargets { y: design.y.clone(), weights: design.weights.clone() });
@@ -305,9 +317,9 @@ struct Found {
     residuals: Vec<Option<LeaveOneOut>>,
     spectrum: Option<Spectrum>,
     tried: Vec<Tried>,
-    /// With a factor in the place of the matrix: what is certain of it, and its rows.
+    /// With a factor in the place of the matrix: what is certain of it, and its landmarks.
     low_rank: Vec<Option<LowRank>>,
-    landmarks: Option<Vec<usize>>,
+    landmarks: Option<Points>,
 }
 
 /// The kernel with its numbers; text kept as codes is compared by `equality`.

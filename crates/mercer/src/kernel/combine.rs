@@ -72,6 +72,10 @@ impl Kernel for Scaled {
         self.inner.linear_scale().map(|scale| scale * self.factor)
     }
 
+    fn lengthscales(&self) -> Option<Vec<f64>> {
+        self.inner.lengthscales()
+    }
+
     fn uses_codes(&self) -> bool {
         self.inner.uses_codes()
     }
@@ -177,6 +181,11 @@ impl Kernel for Combined {
             return Err(Error::NotAKernel("a precomputed kernel stands alone: it has no other features".into()));
         }
         self.parts.iter().try_for_each(|part| part.check(features, code_columns))
+    }
+
+    /// Those of the first part that has some: sums of distances in different units have none of their own.
+    fn lengthscales(&self) -> Option<Vec<f64>> {
+        self.parts.iter().find_map(|part| part.lengthscales())
     }
 
     fn needs_nonnegative(&self) -> bool {

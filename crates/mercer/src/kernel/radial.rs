@@ -399,6 +399,13 @@ impl<P: Profile> Kernel for Radial<P> {
         }
     }
 
+    fn lengthscales(&self) -> Option<Vec<f64>> {
+        match &self.lengthscale {
+            Lengthscale::Each(scales) => Some(scales.clone()),
+            _ => None,
+        }
+    }
+
     fn single_lengthscale(&self) -> Option<f64> {
         match self.lengthscale {
             Lengthscale::One(scale) => Some(scale),

@@ -7,6 +7,7 @@ use crate::fit::{Reduce, kernel_for};
 use crate::forecast::cost::Sizes;
 use crate::forecast::{Calibration, Forecast, Outlook, certificates};
 use crate::kernel::SharedKernel;
+use crate::low_rank::Landmarks;
 use crate::plan::{self, Method, Plan};
 
 /// Landmarks that are shown beside the number that would be taken.
@@ -44,14 +45,19 @@ impl Learn {
             methods.push(Method::DualOnDemand);
         }
         if !matches!(own, Method::Features | Method::Multinomial) && !kernels.iter().any(|k| k.is_precomputed()) {
-            methods.extend(RANKS.into_iter().filter(|rank| *rank < rows).map(|rank| Method::LowRank { rank }));
+            methods.extend(
+                RANKS
+                    .into_iter()
+                    .filter(|rank| *rank < rows)
+                    .map(|rank| Method::LowRank { rank, by: Landmarks::Pivots }),
+            );
         }
         if let Some(plan) = planned.as_ref().ok().filter(|plan| !methods.contains(&plan.method)) {
             methods.push(plan.method);
         }
         let forecast = |method: Method| {
             let (bytes, seconds) = match method {
-                Method::LowRank { rank } => (
+                Method::LowRank { rank, .. } => (
                     plan::landmarks_of_loss(rows, features, sizes.is_chosen, Some(rank), u64::MAX),
                     calibration.loss_on_landmarks(&sizes, rank as f64),
                 ),
@@ -72,7 +78,7 @@ impl Learn {
                 _ => (plan::convex(rows, features, false, method, u64::MAX), calibration.dual(&sizes)),
             };
             let bytes = bytes.map_or(u64::MAX, |plan| plan.bytes);
-            let landmarks = if let Method::LowRank { rank } = method { Some(rank) } else { None };
+            let landmarks = if let Method::LowRank { rank, .. } = method { Some(rank) } else { None };
             Forecast {
                 method: method.describe().to_owned(),
                 landmarks,
@@ -96,7 +102,7 @@ impl Learn {
 
     fn reason(&self, plan: &Plan, rows: usize, own: Method, limit: u64, features: usize) -> String {
         match (plan.method, self.reduce) {
-            (Method::LowRank { rank }, Reduce::ToRank(_)) => format!("{rank} landmarks were asked for"),
+            (Method::LowRank { rank, .. }, Reduce::ToRank(_)) => format!("{rank} landmarks were asked for"),
             (Method::LowRank { .. }, _) => match plan::convex(rows, features, self.needs_gram(), own, limit) {
                 Ok(_) => format!("solving on all of {rows} rows takes longer than people wait"),
                 Err(error) => error.to_string(),

@@ -127,7 +127,7 @@ impl Learn {
         let largest = Matrix::column_vector(diagonal).max_abs();
         crate::spectrum::check_size(gram.as_ref().map_or(largest, Matrix::max_abs))?;
         let landmarks = match plan.method {
-            Method::LowRank { rank } => {
+            Method::LowRank { rank, .. } => {
                 self.stage("pivoting")?;
                 Some(Landmarks::new(&**kernel, points, rank, self.seed))
             }

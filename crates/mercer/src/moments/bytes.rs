@@ -1,10 +1,11 @@
 //! Moments as bytes: a model that says how tables are read and which landmarks there are, then all sums.
 //!
 //! ```text
-//! 0   magic 93 4D 4F 4D 45 4E 54 0A     8   version (u32)        12  folds (u32)
+//! 0   magic 93 4D 4F 4D 45 4E 54 0A     8   version (u32)        12  folds (u16), 14 length of the weight column's name (u16)
 //! 16  length of the model (u64)         24  count of numbers (u64)
-//! 32  the model, the numbers (f64), SHA-256 of everything before it
+//! 32  the model, the numbers (f64), the name of the weight column, SHA-256 of everything before it
 //! ```
+//! Version 1 had no such name (its length is 0) and did not keep the largest k(x, x).
 //! All little-endian. Every length is checked against the bytes that are there before anything is reserved.
 
 use sha2::{Digest, Sha256};
@@ -16,7 +17,7 @@ use crate::linalg::Matrix;
 use crate::model::{Expansion, Model};
 
 const MAGIC: [u8; 8] = [0x93, b'M', b'O', b'M', b'E', b'N', b'T', b'\n'];
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 impl Moments {
     /// The bytes of moments and of a model that was fitted to them.
@@ -26,18 +27,27 @@ impl Moments {
         numbers.extend_from_slice(&self.pilot.0);
         numbers.extend_from_slice(&self.pilot.1);
         numbers.extend(self.ranges.iter().flatten());
+        numbers.push(self.height);
         self.folds.iter().for_each(|fold| numbers.extend(fold.numbers()));
         if numbers.iter().any(|x| !x.is_finite()) {
             return Err(FormatError::NotFinite);
         }
+        let name = self.weight.as_deref().unwrap_or_default().as_bytes();
+        let short = |length: usize, what: &str| {
+            u16::try_from(length).map_err(|_| FormatError::Contradiction(format!("{what} ({length})")))
+        };
+        let folds = short(self.folds.len(), "too many folds")?;
+        let name_length = short(name.len(), "the name of the weight column is too long")?;
         let mut bytes = Vec::with_capacity(FIXED + model.len() + 8 * numbers.len() + CHECKSUM);
         bytes.extend(MAGIC);
         bytes.extend(VERSION.to_le_bytes());
-        bytes.extend((self.folds.len() as u32).to_le_bytes());
+        bytes.extend(folds.to_le_bytes());
+        bytes.extend(name_length.to_le_bytes());
         bytes.extend((model.len() as u64).to_le_bytes());
         bytes.extend((numbers.len() as u64).to_le_bytes());
         bytes.extend(model);
         numbers.iter().for_each(|number| bytes.extend(number.to_le_bytes()));
+        bytes.extend(name);
         let checksum = Sha256::digest(&bytes);
         bytes.extend_from_slice(&checksum);
         Ok(bytes)
@@ -56,12 +66,16 @@ impl Moments {
         }
         let u32_at = |at: usize| u32::from_le_bytes(std::array::from_fn(|i| fixed[at + i]));
         let u64_at = |at: usize| u64::from_le_bytes(std::array::from_fn(|i| fixed[at + i]));
-        if u32_at(8) != VERSION {
-            return Err(FormatError::Version(u32_at(8)));
+        let version = u32_at(8);
+        if !(1..=VERSION).contains(&version) {
+            return Err(FormatError::Version(version));
         }
-        let (folds, length, count) = (u32_at(12) as usize, u64_at(16), u64_at(24));
-        let content = verified(bytes, count.checked_mul(8).and_then(|numbers| numbers.checked_add(length)))?;
-        let (model, numbers) = content.split_at(length as usize);
+        let (folds, name_length) = (u32_at(12) as usize & 0xFFFF, u32_at(12) >> 16);
+        let (length, count) = (u64_at(16), u64_at(24));
+        let said = count.checked_mul(8).and_then(|numbers| numbers.checked_add(length));
+        let content = verified(bytes, said.and_then(|said| said.checked_add(u64::from(name_length))))?;
+        let (model, rest) = content.split_at(length as usize);
+        let (numbers, name) = rest.split_at(rest.len() - name_length as usize);
         let model = format::from_bytes(model)?;
         let contradiction = |what: &str| FormatError::Contradiction(what.to_owned());
         let Expansion::Kernel { points, .. } = &model.expansion else {
@@ -69,7 +83,8 @@ impl Moments {
         };
         let (width, targets) = (points.rows(), model.summaries.len());
         let per_fold = Sums::length(width, targets);
-        let before = width.checked_mul(width).and_then(|square| square.checked_add(width + 3 * targets));
+        let has_height = usize::from(version > 1);
+        let before = width.checked_mul(width).and_then(|square| square.checked_add(width + 3 * targets + has_height));
         let expected = per_fold
             .and_then(|per_fold| per_fold.checked_mul(folds)?.checked_add(before?))
             .filter(|expected| *expected as u64 == count && folds >= 2);
@@ -85,6 +100,7 @@ impl Moments {
         let (features, rest) = rest.split_at(width);
         let (values, rest) = rest.split_at(targets);
         let (ranges, rest) = rest.split_at(2 * targets);
+        let (height, rest) = rest.split_at(has_height);
         let lower = Matrix::from_columns(width, width, lower.to_vec())
             .map_err(|_| contradiction("its sizes do not fit its numbers"))?;
         if (0..width).any(|k| !(lower.get(k, k) > 0.0)) {
@@ -93,11 +109,18 @@ impl Moments {
         let folds: Option<Vec<Sums>> =
             rest.chunks_exact(per_fold).map(|part| Sums::from_numbers(width, targets, part)).collect();
         let folds = folds.ok_or_else(|| contradiction("its sizes do not fit its numbers"))?;
+        let weight = String::from_utf8(name.to_vec()).map_err(|_| contradiction("a column's name that is no text"))?;
+        // Landmarks are rows, or means of rows: the best that version 1 says.
+        let mut heights = vec![0.0; width];
+        model.kernel.diagonal(points, 0, &mut heights);
+        let height = height.first().copied().unwrap_or_else(|| heights.iter().fold(0.0, |max: f64, k| max.max(*k)));
         let map = LandmarkMap::new(model.encoder.clone(), model.kernel.clone(), points.clone(), lower);
         let moments = Moments {
             targets: model.summaries.iter().map(|summary| summary.target.clone()).collect(),
             pilot: (features.to_vec(), values.to_vec()),
             ranges: ranges.chunks_exact(2).map(|pair| [pair[0], pair[1]]).collect(),
+            height,
+            weight: Some(weight).filter(|name| !name.is_empty()),
             rows: folds.iter().map(|fold| fold.rows).sum(),
             folds,
             map,

@@ -1,13 +1,12 @@
 //! φ(x) = L⁻¹k(x): the functions that landmarks span, in an orthonormal basis.
 
-use rayon::prelude::*;
 use sha2::{Digest, Sha256};
 
 use crate::data::Encoder;
 use crate::error::{Error, Result};
 use crate::kernel::{Points, SharedKernel};
 use crate::linalg::{Matrix, solve_lower, solve_lower_transposed};
-use crate::low_rank::factor;
+use crate::low_rank::{Basis, Landmarks};
 
 /// Landmarks of a kernel, how tables are read for it, and L with LLᵀ their Gram matrix.
 #[derive(Debug, Clone)]
@@ -20,17 +19,24 @@ pub struct LandmarkMap {
 }
 
 impl LandmarkMap {
-    /// Landmarks by randomly pivoted Cholesky among rows that were read by `encoder`.
-    pub fn choose(kernel: &SharedKernel, encoder: Encoder, sample: &Points, rank: usize, seed: u64) -> Result<Self> {
+    /// Landmarks of rows that were read by `encoder`.
+    pub fn choose(
+        by: Landmarks,
+        kernel: &SharedKernel,
+        encoder: Encoder,
+        sample: &Points,
+        rank: usize,
+        seed: u64,
+    ) -> Result<Self> {
         if kernel.is_precomputed() {
             return Err(Error::argument("the kernel", "one with a formula", "precomputed"));
         }
         let kernel = kernel.fitted_to(sample, None)?;
-        let found = factor(&*kernel, sample, 1e-12, rank, seed);
-        if found.pivots.is_empty() {
+        let Basis { landmarks, lower, .. } = Basis::choose(by.suited_to(sample, rank), &kernel, sample, rank, seed);
+        if landmarks.rows() == 0 {
             return Err(Error::NotAKernel("the kernel is 0 on all rows of the sample".into()));
         }
-        Ok(LandmarkMap::new(encoder, kernel, sample.subset(&found.pivots), found.at_pivots()))
+        Ok(LandmarkMap::new(encoder, kernel, landmarks, lower))
     }
 
     pub(crate) fn new(encoder: Encoder, kernel: SharedKernel, landmarks: Points, lower: Matrix) -> Self {
@@ -66,13 +72,13 @@ impl LandmarkMap {
         self.fingerprint
     }
 
-    /// φ of every point, one column each.
+    /// φ of every point, one column each; without help from other threads.
     pub(crate) fn features(&self, points: &Points) -> Matrix {
         let width = self.width();
         let mut out = Matrix::zeros(width, points.rows());
-        out.as_mut_slice().par_chunks_mut(width).enumerate().for_each(|(i, column)| {
+        for (i, column) in out.as_mut_slice().chunks_mut(width).enumerate() {
             points.with_point(i, |x| self.kernel.values(x, &self.landmarks, 0, column));
-        });
+        }
         solve_lower(&self.lower, &mut out);
         out
     }

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::linalg::{self, DecompositionCheck, Matrix, mirror_lower, multiply, multiply_transposed};
 use crate::model::{Expansion, HeldOut, Meaning, Model, Summary};
 use crate::range::check_rising;
-use crate::select::{Score, Scorer, Search, Surface, lambdas_along};
+use crate::select::{Choice, Score, Scorer, Search, Surface, lambdas_along};
 use crate::solver::Solution;
 use crate::solver::power;
 use crate::solver::refine::norm;
@@ -105,6 +105,7 @@ impl MomentFit {
             let judge =
                 FoldJudge { whole: &whole, folds: &folds, target: t, criterion: &criterion, path: whole.path(t) };
             let surface = if is_fixed { None } else { search.run(&judge, &[t]) };
+            let surface = surface.map(|surface| if self.refine { rounded(&judge, surface) } else { surface });
             let (exponent, lambda) = match &surface {
                 Some(surface) => (surface.best.exponent, surface.best.lambda),
                 None => (self.exponents[self.exponents.len() - 1], lambdas[lambdas.len() - 1]),
@@ -165,6 +166,22 @@ impl MomentFit {
             ..Summary::of_solution(&moments.targets[t], exponent, lambda, solution)
         }
     }
+}
+
+/// What was found between the points of a grid, to three digits: what the folds say is not known better, and parts that were added in
+/// another order then give the same numbers.
+fn rounded(judge: &FoldJudge<'_>, surface: Surface) -> Surface {
+    let digits = |x: f64| format!("{x:.2e}").parse().unwrap_or(x);
+    let is_given = |choice: &Choice| {
+        let at = surface.exponents.iter().position(|m| *m == choice.exponent);
+        at.is_some_and(|e| surface.lambdas[e].contains(&choice.lambda))
+    };
+    if is_given(&surface.best) {
+        return surface;
+    }
+    let (exponent, lambda) = (digits(surface.best.exponent), digits(surface.best.lambda));
+    let score = judge.scores_at(exponent, &[libm::log(lambda)])[0];
+    Surface { best: Choice { exponent, lambda, score }, ..surface }
 }
 
 /// Sums around another centre than the pilot's means.
@@ -308,7 +325,10 @@ impl Normal {
         }
         let squared_error = self.sums.squares[t] - 2.0 * dot(&v, cross) + dot(&v, &applied);
         let spread = self.variance(t).sqrt();
-        let unfinished = if is_zero || gamma == 0.0 || spread == 0.0 { 0.0 } else { norm(&left) / gamma / spread };
+        // ‖φ(x)‖ ≤ √k(x, x), and an offset centres it.
+        let reach = if self.offset { 2.0 } else { 1.0 } * moments.height.sqrt();
+        let unfinished =
+            if is_zero || gamma == 0.0 || spread == 0.0 { 0.0 } else { reach * norm(&left) / gamma / spread };
         let shift: Vec<f64> =
             moments.pilot.0.iter().zip(&self.centre.0).map(|(pilot, centre)| pilot + centre).collect();
         let offset = if self.offset { moments.pilot.1[t] + self.centre.1[t] - dot(&shift, &v) } else { 0.0 };

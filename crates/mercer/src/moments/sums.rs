@@ -48,6 +48,39 @@ impl Split {
     }
 }
 
+/// The sums of a block of rows, as products give them.
+pub(super) struct BlockSums {
+    rows: u64,
+    weight: f64,
+    height: f64,
+    features: Matrix,
+    gram: Matrix,
+    cross: Matrix,
+    targets: Matrix,
+    squares: Vec<f64>,
+    /// The largest k(x, x).
+    pub largest_height: f64,
+}
+
+impl BlockSums {
+    /// Of rows given as √w(φ − pilot) and √w(y − pilot) in columns, √w, and k(x, x).
+    pub fn new(features: &Matrix, values: &Matrix, roots: &[f64], heights: &[f64]) -> Self {
+        let root = Matrix::from_columns(1, roots.len(), roots.to_vec()).unwrap_or_default();
+        let square = |t: usize| (0..roots.len()).map(|i| values.get(t, i) * values.get(t, i)).sum();
+        BlockSums {
+            rows: roots.len() as u64,
+            weight: roots.iter().map(|s| s * s).sum(),
+            height: heights.iter().zip(roots).map(|(k, s)| k * s * s).sum(),
+            features: multiply_by_transposed(features, &root),
+            gram: lower_square_of_rows(features),
+            cross: multiply_by_transposed(features, values),
+            targets: multiply_by_transposed(values, &root),
+            squares: (0..values.rows()).map(square).collect(),
+            largest_height: heights.iter().fold(0.0, |max: f64, k| max.max(*k)),
+        }
+    }
+}
+
 /// The sums as plain numbers.
 #[derive(Debug, Clone)]
 pub(super) struct Totals {
@@ -77,19 +110,16 @@ impl Sums {
         }
     }
 
-    /// Adds rows, given √w(φ − pilot) and √w(y − pilot) as columns, √w, and Σ w k(x, x).
-    pub fn add_block(&mut self, features: &Matrix, values: &Matrix, roots: &[f64], height: f64) {
-        self.rows += roots.len() as u64;
-        self.weight.add(&[roots.iter().map(|s| s * s).sum()]);
-        self.height.add(&[height]);
-        let root = Matrix::from_columns(1, roots.len(), roots.to_vec()).unwrap_or_default();
-        self.features.add(multiply_by_transposed(features, &root).as_slice());
-        self.gram.add(lower_square_of_rows(features).as_slice());
-        self.cross.add(multiply_by_transposed(features, values).as_slice());
-        self.targets.add(multiply_by_transposed(values, &root).as_slice());
-        let squares: Vec<f64> =
-            (0..values.rows()).map(|t| (0..roots.len()).map(|i| values.get(t, i) * values.get(t, i)).sum()).collect();
-        self.squares.add(&squares);
+    /// Adds the sums of some rows.
+    pub fn add(&mut self, block: &BlockSums) {
+        self.rows += block.rows;
+        self.weight.add(&[block.weight]);
+        self.height.add(&[block.height]);
+        self.features.add(block.features.as_slice());
+        self.gram.add(block.gram.as_slice());
+        self.cross.add(block.cross.as_slice());
+        self.targets.add(block.targets.as_slice());
+        self.squares.add(&block.squares);
     }
 
     pub fn merge(&mut self, other: &Sums) {

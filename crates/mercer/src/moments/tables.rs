@@ -1,9 +1,10 @@
 //! Moments of tables: the sample that decides how they are read, and parts of them as they come.
 
 use super::{LandmarkMap, Moments};
-use crate::data::{Column, Design, Encoding, Frame, Missing, Roles, Scale, TextAs};
+use crate::data::{Design, Encoding, Frame, Missing, Roles, Scale, TextAs};
 use crate::error::Result;
 use crate::kernel::SharedKernel;
+use crate::low_rank::Landmarks;
 
 /// What is decided on a sample of rows, before any are counted.
 #[derive(Debug, Clone)]
@@ -16,6 +17,8 @@ pub struct Pilot {
     pub missing: Missing,
     /// Landmarks, at most.
     pub landmarks: usize,
+    /// How they are chosen.
+    pub landmarks_by: Landmarks,
     /// Folds.
     pub folds: usize,
     /// The seed of the landmarks.
@@ -32,22 +35,25 @@ impl Pilot {
             nonnegative: self.kernel.needs_nonnegative(),
         };
         let design = Design::new(sample, roles, encoding)?;
-        let map = LandmarkMap::choose(&self.kernel, design.encoder.clone(), &design.points, self.landmarks, self.seed)?;
-        Moments::new(map, design.targets.clone(), self.folds, (&design.points, &design.y))
+        let encoder = design.encoder.clone();
+        let by = self.landmarks_by;
+        let map = LandmarkMap::choose(by, &self.kernel, encoder, &design.points, self.landmarks, self.seed)?;
+        let moments = Moments::new(map, design.targets.clone(), self.folds, (&design.points, &design.y))?;
+        Ok(Moments { weight: roles.weight.clone(), ..moments })
     }
 }
 
 impl Moments {
     /// Adds the rows of a table, read as the sample was; returns how many were left out for a missing cell or the weight 0.
-    pub fn absorb_frame(&mut self, frame: &Frame, weight: Option<&str>) -> Result<usize> {
-        let roles = Roles { targets: self.targets.clone(), weight: weight.map(str::to_owned), ..Roles::default() };
+    pub fn absorb_frame(&mut self, frame: &Frame) -> Result<usize> {
+        let roles = Roles { targets: self.targets.clone(), weight: self.weight.clone(), ..Roles::default() };
         let design = Design::again(frame, &roles, self.map.encoder())?;
-        // Weights that are equal here need not be those of other parts.
-        let equal = match weight.map(|name| frame.column(name)) {
-            Some(Ok(Column::Number(cells))) if design.weights.is_none() => cells.iter().copied().find(|w| *w > 0.0),
-            _ => None,
+        // As they stand in the table: other parts have other units.
+        let unit = design.weight_unit;
+        let weights = match design.weights {
+            Some(weights) => Some(weights.iter().map(|weight| unit * weight).collect()),
+            None => self.weight.as_ref().map(|_| vec![unit; design.points.rows()]),
         };
-        let weights = design.weights.or_else(|| equal.map(|w| vec![w; design.points.rows()]));
         self.absorb(&design.points, &design.y, weights.as_deref())?;
         Ok(design.dropped_missing + design.dropped_weightless)
     }

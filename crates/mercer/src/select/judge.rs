@@ -44,9 +44,10 @@ pub(crate) struct Judge<'a> {
 }
 
 enum Kind<'a> {
-    /// Leave-one-out without weights; the table is made when an exponent other than 2 asks for it.
+    /// Leave-one-out; tables are made when something asks for them that does not follow without, the first of them for exponents
+    /// from 1 on.
     Rows {
-        table: OnceCell<Option<HeldOut>>,
+        tables: [OnceCell<Option<HeldOut>>; 2],
         range: (f64, f64),
     },
     HeldOut(HeldOut),
@@ -81,13 +82,7 @@ impl<'a> Judge<'a> {
         };
         let (low, high) = range.unwrap_or((LOWEST, HIGHEST));
         let kind = match criterion {
-            Criterion::LeaveOneOut if spectrum.root_weights().is_none() => {
-                Kind::Rows { table: OnceCell::new(), range: (low, high) }
-            }
-            Criterion::LeaveOneOut => match HeldOut::rows(spectrum, targets, low, high) {
-                Some(held_out) => Kind::HeldOut(held_out),
-                None => return Ok(None),
-            },
+            Criterion::LeaveOneOut => Kind::Rows { tables: Default::default(), range: (low, high) },
             Criterion::KFold(_) => {
                 let folds = extras.folds.as_ref().ok_or_else(|| Error::Empty("folds must have been drawn".into()))?;
                 Kind::HeldOut(HeldOut::folds(spectrum, targets, folds, low, high)?)
@@ -127,16 +122,19 @@ impl<'a> Judge<'a> {
     /// together.
     pub fn scores(&self, asked: &[(f64, Vec<f64>)]) -> Vec<Vec<Score>> {
         let errors = match &self.kind {
-            Kind::Rows { table, range: (low, high) } => {
-                // At exponent 2 every deletion has the same ridge: two products.
-                let others: Vec<(f64, Vec<f64>)> = asked.iter().filter(|(m, _)| *m != 2.0).cloned().collect();
+            Kind::Rows { tables, range: (low, high) } => {
+                // At exponent 2 and without weights every deletion has the same ridge: two products.
+                let is_plain = |exponent: f64| exponent == 2.0 && self.spectrum.root_weights().is_none();
+                let others: Vec<(f64, Vec<f64>)> = asked.iter().filter(|(m, _)| !is_plain(*m)).cloned().collect();
                 let mut found = Vec::new();
                 if !others.is_empty() {
-                    let table = table.get_or_init(|| HeldOut::rows(self.spectrum, &self.targets, *low, *high));
+                    let below_one = others.iter().any(|(m, _)| *m < 1.0) || tables[1].get().is_some();
+                    let make = || HeldOut::rows(self.spectrum, &self.targets, *low, *high, below_one);
+                    let table = tables[usize::from(below_one)].get_or_init(make);
                     found = table.as_ref().map_or_else(Vec::new, |held_out| held_out.errors(&others));
                 }
                 let mut found = found.into_iter();
-                let one = |(exponent, log_lambdas): &(f64, Vec<f64>)| match *exponent == 2.0 {
+                let one = |(exponent, log_lambdas): &(f64, Vec<f64>)| match is_plain(*exponent) {
                     true => leave_one_out_at(self.spectrum, &self.targets, log_lambdas),
                     false => found.next().unwrap_or_default(),
                 };

@@ -95,7 +95,7 @@ impl Search<'_> {
         let block = self.block;
         let first = &block.first;
         let log_norm = block.at_first(&block.log_norm);
-        let train = block.at_first(&block.train);
+        let train = if block.train.is_empty() { [0.0; LANES] } else { block.at_first(&block.train) };
         let errors: Vec<Lanes> = block.errors.iter().map(|table| block.at_first(table)).collect();
         for question in self.questions {
             let mut psi = [f64::NEG_INFINITY; LANES];
@@ -173,7 +173,11 @@ impl Search<'_> {
         Cell {
             middle: tables.grid.log_gamma(g) + 0.5 * tables.grid.step,
             log_norm: logarithm(&tables.weights.polynomials(&block.norm, g), &block.log_norm[g]),
-            train: tables.weights.polynomials(&block.train, g),
+            train: if block.train.is_empty() {
+                [[0.0; LANES]; COEFFICIENTS]
+            } else {
+                tables.weights.polynomials(&block.train, g)
+            },
             errors,
         }
     }

@@ -13,13 +13,17 @@ use rayon::prelude::*;
 
 use super::interpolation::{LANES, Lanes, MARGIN, POINTS, Weights};
 use super::{Grid, Spectrum, Target, forget_rounding_squares};
-use crate::linalg::{Matrix, multiply};
+use crate::linalg::{Matrix, multiply, side_by_side};
 use crate::simd::vectorize;
 
 /// Rows whose products are made together: a whole number of blocks.
 const CHUNK: usize = 16 * LANES;
 /// Spacing in log γ.
 const STEP: f64 = 0.2;
+/// The same with many rows, whose tables take memory: polynomials err by about 1e-8 then.
+const WIDE_STEP: f64 = 0.3;
+/// From so many rows on.
+const MANY_ROWS: usize = 15_000;
 
 /// Tables of all single deletions.
 pub(crate) struct RowTables {
@@ -50,7 +54,7 @@ pub(crate) struct RowBlock {
     pub log_norm: Vec<Lanes>,
     /// Its least and its largest value of all rows here.
     pub log_norm_range: Vec<(f64, f64)>,
-    /// R₋, in units of 4ᵏ.
+    /// R₋, in units of 4ᵏ; empty where the tables are for exponents from 1 on, which do not need it.
     pub train: Vec<Lanes>,
     /// `[target][point]`: √w times the residual, own units.
     pub errors: Vec<Vec<Lanes>>,
@@ -72,15 +76,16 @@ impl RowBlock {
 impl Spectrum {
     /// Tables of all single deletions, for γ from `low` to `high` (logarithms relative to the largest eigenvalue); `None`
     /// where nothing would be left to learn from.
-    pub(crate) fn tabulate_rows(&self, targets: &[&Target], low: f64, high: f64) -> Option<RowTables> {
+    pub(crate) fn tabulate_rows(&self, targets: &[&Target], low: f64, high: f64, has_train: bool) -> Option<RowTables> {
         let n = self.rows();
         if n < 2 {
             return None;
         }
+        let step = if n < MANY_ROWS { STEP } else { WIDE_STEP };
         // The floor of rows in doubt is one of the points.
         let floor = -super::deleted::LOG_MIXED;
-        let start = floor - STEP * (((floor - low) / STEP).ceil() + MARGIN as f64);
-        let mut grid = Grid::around(self.largest(), start, high + STEP * MARGIN as f64, STEP);
+        let start = floor - step * (((floor - low) / step).ceil() + MARGIN as f64);
+        let mut grid = Grid::around(self.largest(), start, high + step * MARGIN as f64, step);
         grid.points = grid.points.max(2 * POINTS);
         let visible = self.eigenvalues.iter().take_while(|d| **d > 0.0).count();
         let d = &self.eigenvalues[..visible];
@@ -90,24 +95,27 @@ impl Spectrum {
         let power = targets.iter().map(|target| target.power).max().unwrap_or(0);
         let sums: Vec<TargetSums> =
             targets.iter().map(|target| TargetSums::new(target, power, visible, &first, &second, &gammas)).collect();
-        let shared = Shared { spectrum: self, grid, d, gammas: &gammas, sums: &sums, power };
-        let blocks = (0..n)
-            .step_by(CHUNK)
-            .flat_map(|start| {
+        let shared = Shared { spectrum: self, grid, d, gammas: &gammas, sums: &sums, power, has_train };
+        let starts: Vec<usize> = (0..n).step_by(CHUNK).collect();
+        let blocks: Vec<Vec<RowBlock>> = starts
+            .into_par_iter()
+            .map(|start| {
                 let height = CHUNK.min(n - start);
-                let rows = Matrix::from_fn(height, visible, |i, k| self.basis.get(start + i, k));
-                let squares = Matrix::from_fn(height, visible, |i, k| rows.get(i, k) * rows.get(i, k));
-                let chunk = Chunk {
+                let rows = self.basis_rows(start, height, visible);
+                let mut squares = rows.clone();
+                squares.as_mut_slice().iter_mut().for_each(|q| *q *= *q);
+                // Chunks go side by side: their products need no shares.
+                let chunk = side_by_side(|| Chunk {
                     start,
                     diagonal: multiply(&squares, &first),
                     diagonal_norm: multiply(&squares, &second),
                     duals: sums.iter().map(|sums| [&sums.dual, &sums.norm].map(|w| multiply(&rows, w))).collect(),
                     rows,
-                };
-                let starts: Vec<usize> = (0..height).step_by(LANES).collect();
-                starts.into_par_iter().map(|from| shared.block(&chunk, from)).collect::<Vec<RowBlock>>()
+                });
+                (0..height).step_by(LANES).map(|from| shared.block(&chunk, from)).collect()
             })
             .collect();
+        let blocks = blocks.into_iter().flatten().collect();
         let log_unit = 2.0 * f64::from(power) * std::f64::consts::LN_2;
         Some(RowTables { grid, weights: Weights::new(), blocks, targets: targets.len(), log_unit })
     }
@@ -132,6 +140,7 @@ struct Shared<'a> {
     gammas: &'a [f64],
     sums: &'a [TargetSums],
     power: i32,
+    has_train: bool,
 }
 
 impl Shared<'_> {
@@ -205,6 +214,9 @@ impl Shared<'_> {
                 block.zero_train[l] += left / weight_left[l];
                 has_energy[l] |= l < rows && energy[l] > spectrum.largest() * sums.rounding;
             }
+        }
+        if !self.has_train {
+            block.train = Vec::new();
         }
         for train in &mut block.train {
             train.iter_mut().zip(&weight_left).for_each(|(r, weight)| *r /= weight);

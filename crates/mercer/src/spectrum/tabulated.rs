@@ -3,8 +3,10 @@
 //! As for single rows (see `row_tables`), of which there are many more and whose tables are cheaper.
 
 use super::path::Curve;
-use super::{DeletedGroup, Spectrum, Target, forget_rounding_squares};
-use crate::linalg::{Matrix, multiply};
+use rayon::prelude::*;
+
+use super::{DeletedGroup, ROW_TILE, Spectrum, Target, forget_rounding_squares};
+use crate::linalg::{Matrix, multiply, side_by_side};
 
 /// Points that one interpolation uses.
 pub(crate) const STENCIL: usize = 10;
@@ -110,16 +112,17 @@ impl Spectrum {
                 forget_rounding_squares(&part) + self.outside[i]
             })
             .collect();
-        let rows = Matrix::from_fn(n, visible, |i, k| self.basis.get(i, k));
-        let squares = Matrix::from_fn(n, visible, |i, k| rows.get(i, k) * rows.get(i, k));
         let weights = inverse(gammas);
-        let diagonal = multiply(&squares, &weights);
+        let mut all_weights = vec![weights.clone()];
+        all_weights
+            .extend(targets.iter().map(|t| Matrix::from_fn(visible, gammas.len(), |k, l| t.z[k] * weights.get(k, l))));
+        let mut products = self.row_products(&all_weights).into_iter();
+        let diagonal = products.next().unwrap_or_default();
         let mixed: Vec<usize> = (0..n).filter(|i| null[*i] > 0.0 && null[*i] < 1e-4).collect();
         targets
             .iter()
-            .map(|target| {
-                let scaled = Matrix::from_fn(visible, gammas.len(), |k, l| target.z[k] * weights.get(k, l));
-                let mut dual = multiply(&rows, &scaled);
+            .zip(products)
+            .map(|(target, mut dual)| {
                 let null_target = |i: usize| -> f64 {
                     let along: f64 = (visible..self.basis.cols()).map(|k| self.basis.get(i, k) * target.z[k]).sum();
                     along + if self.outside[i] == 0.0 { 0.0 } else { target.outside[i] }
@@ -137,8 +140,8 @@ impl Spectrum {
                             let sum = |weight: &dyn Fn(usize) -> f64| {
                                 (0..visible).map(|k| weight(k) / (d[k] + floor)).sum::<f64>()
                             };
-                            let above = sum(&|k| rows.get(*i, k) * target.z[k]) + null_targets[*i] / floor;
-                            let below = sum(&|k| squares.get(*i, k)) + null[*i] / floor;
+                            let above = sum(&|k| self.basis.get(*i, k) * target.z[k]) + null_targets[*i] / floor;
+                            let below = sum(&|k| self.basis.get(*i, k) * self.basis.get(*i, k)) + null[*i] / floor;
                             dual.set(*i, l, libm::ldexp(above / below, target.power));
                         }
                     }
@@ -146,6 +149,41 @@ impl Spectrum {
                 dual
             })
             .collect()
+    }
+
+    /// (Q∘Q)W₀, QW₁, QW₂, …, n × columns of W, for W with a row for every direction that has an eigenvalue: tiles of rows side by
+    /// side, so that nothing of the size of Q is needed beside it.
+    fn row_products(&self, weights: &[Matrix]) -> Vec<Matrix> {
+        let n = self.rows();
+        let (visible, points) = (weights[0].rows(), weights[0].cols());
+        let starts: Vec<usize> = (0..n).step_by(ROW_TILE).collect();
+        let tiles: Vec<Vec<Matrix>> = starts
+            .par_iter()
+            .map(|start| {
+                let mut rows = self.basis_rows(*start, ROW_TILE.min(n - start), visible);
+                side_by_side(|| {
+                    let linear: Vec<Matrix> = weights[1..].iter().map(|w| multiply(&rows, w)).collect();
+                    rows.as_mut_slice().iter_mut().for_each(|q| *q *= *q);
+                    std::iter::once(multiply(&rows, &weights[0])).chain(linear).collect()
+                })
+            })
+            .collect();
+        let mut out = vec![Matrix::zeros(n, points); weights.len()];
+        for (start, tile) in starts.into_iter().zip(&tiles) {
+            for (whole, part) in out.iter_mut().zip(tile) {
+                for l in 0..points {
+                    whole.col_mut(l)[start..start + part.rows()].copy_from_slice(part.col(l));
+                }
+            }
+        }
+        out
+    }
+
+    /// Q of some rows, in the first directions.
+    pub(super) fn basis_rows(&self, start: usize, height: usize, directions: usize) -> Matrix {
+        let mut data = Vec::with_capacity(height * directions);
+        (0..directions).for_each(|k| data.extend_from_slice(&self.basis.col(k)[start..start + height]));
+        Matrix::from_columns(height, directions, data).unwrap_or_default()
     }
 
     /// Tables of deleted groups, each of which leaves at least one row.

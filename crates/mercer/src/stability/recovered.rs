@@ -13,7 +13,7 @@ impl Sample {
         if model.summaries().len() > 1 {
             return refuse("one of several targets");
         }
-        if let Some(why) = model.is_not_spectral() {
+        if let Some(why) = model.is_not_a_sum_over_rows() {
             return refuse(&format!("another: {why}"));
         }
         match model.training() {

@@ -118,7 +118,7 @@ impl Fit {
             found.low_rank.push(Some(system.certificate()));
             are_reached.push(is_reached);
         }
-        found.landmarks = Some(system.landmarks);
+        found.landmarks = Some(design.points.subset(&system.landmarks));
         Ok((found, are_reached))
     }
 }

@@ -15,7 +15,7 @@ use crate::data::Design;
 use crate::kernel::{Kernel, Points};
 use crate::linalg::double::Double;
 use crate::linalg::{Matrix, double, solve_lower, solve_lower_transposed};
-use crate::low_rank::Factor;
+use crate::low_rank::Spanned;
 use crate::solver::power::{self, Minimum};
 use crate::solver::refine::{Problem, norm};
 use crate::solver::{Solution, spectral};
@@ -29,7 +29,7 @@ const REFINEMENTS: usize = 2;
 
 /// The landmarks of a factor, and what they leave.
 pub(super) struct Reduction {
-    landmarks: Vec<usize>,
+    landmarks: Points,
     /// L, lower triangular: the features of a point are L⁻¹k(x).
     lower: Matrix,
     /// The diagonal of E.
@@ -38,20 +38,20 @@ pub(super) struct Reduction {
 
 impl Reduction {
     /// F, and the rest.
-    pub fn of(factor: Factor) -> (Matrix, Self) {
-        let lower = factor.at_pivots();
-        (factor.matrix, Reduction { landmarks: factor.pivots, lower, residual: factor.residual })
+    pub fn of(spanned: Spanned) -> (Matrix, Self) {
+        let Spanned { landmarks, lower, features, residual } = spanned;
+        (features, Reduction { landmarks, lower, residual })
     }
 
     pub fn rank(&self) -> usize {
-        self.landmarks.len()
+        self.landmarks.rows()
     }
 
     pub fn mean_residual(&self) -> f64 {
         self.residual.iter().sum::<f64>() / self.residual.len().max(1) as f64
     }
 
-    pub fn into_landmarks(self) -> Vec<usize> {
+    pub fn into_landmarks(self) -> Points {
         self.landmarks
     }
 
@@ -79,7 +79,6 @@ impl Reduction {
             spectrum,
             kernel,
             points: &design.points,
-            landmarks: design.points.subset(&self.landmarks),
             height: diagonal.iter().fold(0.0, |max: f64, k| max.max(*k)).sqrt(),
             problem,
         };
@@ -112,7 +111,6 @@ struct Reduced<'a> {
     spectrum: &'a Spectrum,
     kernel: &'a dyn Kernel,
     points: &'a Points,
-    landmarks: Points,
     /// The largest √k(x, x) of the rows.
     height: f64,
     problem: Problem<'a>,
@@ -184,14 +182,15 @@ impl Reduced<'_> {
     }
 
     fn measure(&self, beta: &[f64], offset: f64, y: &[f64]) -> Measured {
-        let values = space::evaluate(self.kernel, &self.landmarks, &Matrix::column_vector(beta.to_vec()), self.points);
+        let values =
+            space::evaluate(self.kernel, &self.reduction.landmarks, &Matrix::column_vector(beta.to_vec()), self.points);
         let weight = |i: usize| self.spectrum.weight(i);
         let fitted: Vec<f64> = values.col(0).iter().map(|f| f + offset).collect();
         let errors: Vec<Double> =
             values.col(0).iter().zip(y).map(|(f, v)| Double::new(*v).add(-offset).add(-f)).collect();
         let pulls: Vec<f64> = errors.iter().enumerate().map(|(i, e)| weight(i) * e.value()).collect();
-        let forces = space::evaluate(self.kernel, self.points, &Matrix::column_vector(pulls.clone()), &self.landmarks);
-        let mut features = forces;
+        let pulled = Matrix::column_vector(pulls.clone());
+        let mut features = space::evaluate(self.kernel, self.points, &pulled, &self.reduction.landmarks);
         solve_lower(&self.reduction.lower, &mut features);
         let features = features.into_vec();
         let lower = &self.reduction.lower;

@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::fit::Fit;
 use crate::kernel::{Points, SharedKernel};
 use crate::linalg::side_by_side;
-use crate::low_rank::{Factor, factor, factor_if_possible};
+use crate::low_rank::{Factor, Landmarks, factor, factor_if_possible, span};
 use crate::plan::Method;
 use crate::select::Extras;
 use crate::space::GramSource;
@@ -216,7 +216,8 @@ impl<'a> Trials<'a> {
         let kernel = &self.kernels[index];
         let mut kept = None;
         let rank = match self.method {
-            Method::LowRank { rank } => format!(" rank {rank}"),
+            Method::LowRank { rank, by: Landmarks::Pivots } => format!(" rank {rank}"),
+            Method::LowRank { rank, by } => format!(" rank {rank} {}", by.name()),
             _ => String::new(),
         };
         let one = self.remembered(&format!("kernel {index} {}{rank}", kernel.spec()), kernel, || {
@@ -235,10 +236,9 @@ impl<'a> Trials<'a> {
     /// A kernel's decomposition and what is chosen on it.
     fn candidate(&self, kernel: &SharedKernel) -> Result<Candidate> {
         let reduction = match self.method {
-            Method::LowRank { rank } => {
-                (self.stage)("pivoting")?;
-                let found = factor(&**kernel, &self.design.points, ROUNDING, rank, self.fit.seed);
-                Some(Reduction::of(found))
+            Method::LowRank { rank, by } => {
+                (self.stage)(if by == Landmarks::Pivots { "pivoting" } else { "landmarks" })?;
+                Some(Reduction::of(span(by, kernel, &self.design.points, rank, self.fit.seed)))
             }
             _ => None,
         };
