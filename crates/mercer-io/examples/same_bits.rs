@@ -48,7 +48,8 @@ impl Asked<'_> {
         let lambda = self.lambda.as_slice();
         Ok(match door {
             "loss" => {
-                let learn = Learn::with_shared(loss::parse(self.spec)?, kernel).scale(self.scale).exponent(self.exponent);
+                let learn =
+                    Learn::with_shared(loss::parse(self.spec)?, kernel).scale(self.scale).exponent(self.exponent);
                 learn.lambdas(lambda).fit_frame(frame, roles)?.model
             }
             "linear" => {
