@@ -8,7 +8,6 @@ use pyo3::exceptions::{PyMemoryError, PyOSError, PyRuntimeError, PyValueError};
 pub fn refused(error: mercer::Error) -> PyErr {
     match error {
         mercer::Error::Memory { .. } => PyMemoryError::new_err(error.to_string()),
-        mercer::Error::Decomposition(_) => PyRuntimeError::new_err(error.to_string()),
         _ => PyValueError::new_err(error.to_string()),
     }
 }

@@ -1,5 +1,6 @@
 """TRUST C1: bad inputs × every estimator. No crash, no hang, nothing that is not finite; every refusal names its reason."""
 
+import re
 import time
 import warnings
 
@@ -76,8 +77,8 @@ INPUTS = [
     ("complex x", (X + 1j, Y), "[Cc]omplex"),
     ("complex y", (X, Y + 1j), "[Cc]omplex"),
     ("one row", smooth(1, 2), "1 sample|one sample|class"),
-    ("two rows", smooth(2, 2), "rows|sample|fold"),
-    ("three rows", smooth(3, 1), "rows|sample|fold"),
+    ("two rows", smooth(2, 2), "rows|sample|fold|kernel values reach"),
+    ("three rows", smooth(3, 1), "rows|sample|fold|kernel values reach"),
     ("many more columns than rows", smooth(6, 500), None),
     ("a constant column", (np.column_stack([X[:, 0], np.full(12, 7.5)]), Y), None),
     ("a column of 0", (np.column_stack([X[:, 0], np.zeros(12)]), Y), None),
@@ -118,7 +119,7 @@ INPUTS = [
 ]
 WEIGHTS = [
     ("negative weights", -np.ones(12), "at least 0"),
-    ("weights of 0", np.zeros(12), "weight 0"),
+    ("weights of 0", np.zeros(12), "at least one non-zero"),
     ("NaN in the weights", np.append(np.ones(11), np.nan), "NaN"),
     ("∞ in the weights", np.append(np.ones(11), np.inf), "infinity"),
     ("too few weights", np.ones(11), "shape"),
@@ -128,51 +129,60 @@ WEIGHTS = [
 ]
 
 
-def tried(name, estimator, x, y, refusal, **fit_parameters):
+# scikit-learn's own checks ask for a TypeError here.
+TYPE_ERRORS = {"x of objects"}
+
+
+def problem(name, estimator, x, y, refusal, **fit_parameters):
+    """How it ended, and what is wrong with that."""
     started = time.perf_counter()
+    wrong = None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            estimator.fit(x, y, **fit_parameters)
-            found = estimator.predict(x)
+            found = estimator.fit(x, y, **fit_parameters).predict(x)
             outcome = "fitted"
-            if found.dtype.kind == "f":
-                assert np.isfinite(found).all(), f"{name}, {estimator}: a prediction is not finite"
-            assert len(found) == len(y)
-        except (ValueError, TypeError) as error:
+            if len(found) != len(y) or (found.dtype.kind == "f" and not np.isfinite(found).all()):
+                wrong = "predictions are not finite"
+        except Exception as error:
             outcome = "refused"
-            assert refusal is not None, f"{name}, {estimator}: {error}"
-            import re
-
-            assert re.search(refusal, str(error)), f"{name}, {estimator}: the refusal names no reason: {error}"
-            assert isinstance(error, ValueError) or "parse" in str(error) or "sparse" in str(error) or refusal, f"{name}, {estimator}: {type(error)}"
+            if not isinstance(error, ValueError) and name not in TYPE_ERRORS:
+                wrong = f"{type(error).__name__}: {error}"
+            elif refusal is None or not re.search(refusal, str(error)):
+                wrong = f"refused: {error}"
     seconds = time.perf_counter() - started
-    assert seconds < 10, f"{name}, {estimator}: {seconds:.1f} s"
-    return outcome
+    wrong = f"{seconds:.1f} s" if seconds > 10 else wrong
+    return outcome, None if wrong is None else f"{name}: {wrong}"
+
+
+def judge(estimator, cases):
+    ends = [problem(name, estimator, x, y, refusal, **more) for name, x, y, refusal, more in cases]
+    wrong = [one for _, one in ends if one is not None]
+    assert not wrong, wrong
+    return [outcome for outcome, _ in ends]
 
 
 @pytest.mark.parametrize("estimator", REGRESSORS, ids=repr)
 def test_regressors(estimator):
-    outcomes = [tried(name, estimator, x, y, refusal) for name, (x, y), refusal in INPUTS]
-    assert len(outcomes) == 62 and {"fitted", "refused"} <= set(outcomes)
+    outcomes = judge(estimator, [(name, x, y, refusal, {}) for name, (x, y), refusal in INPUTS])
+    assert len(outcomes) == 62 and outcomes.count("fitted") >= 20
 
 
 @pytest.mark.parametrize("estimator", CLASSIFIERS, ids=repr)
 def test_classifiers(estimator):
-    outcomes = []
+    cases = []
     for name, (x, y), refusal in INPUTS:
         if y is not None and np.asarray(y).dtype.kind == "f" and np.isfinite(y).all():
             y = np.asarray(y) > np.median(y) if len(y) else y
-        reason = "class|rows|sample|fold" if refusal is None else f"{refusal}|class"
-        outcomes.append(tried(name, estimator, x, y, reason))
-    assert {"fitted", "refused"} <= set(outcomes)
+        cases.append((name, x, y, "class|rows|sample|fold" if refusal is None else f"{refusal}|class", {}))
+    outcomes = judge(estimator, cases)
+    assert len(outcomes) == 62 and outcomes.count("fitted") >= 20
 
 
 @pytest.mark.parametrize("estimator", [*REGRESSORS[:-1], *CLASSIFIERS], ids=repr)
 def test_weights(estimator):
     y = (Y > np.median(Y)) if estimator in CLASSIFIERS else Y
-    for name, weights, refusal in WEIGHTS:
-        tried(name, estimator, X, y, refusal, sample_weight=weights)
+    judge(estimator, [(name, X, y, refusal, {"sample_weight": weights}) for name, weights, refusal in WEIGHTS])
 
 
 SETTINGS = [
@@ -208,7 +218,7 @@ SETTINGS = [
     (mercer.QuantileRegressor(quantile=1.0), "quantile"),
     (mercer.QuantileRegressor(quantile=[]), "quantile"),
     (mercer.HuberRegressor(threshold=0), "threshold"),
-    (mercer.Tikhonov(gamma="third"), "gamma must be"),
+    (mercer.Tikhonov(gamma="third"), "gamma of tikhonov must be"),
     (mercer.Tikhonov(gamma=np.eye(3)), "columns"),
     (mercer.LassoCV(cv="loo"), "criterion must be kfold"),
     (mercer.KernelLasso("gaus"), "unknown kernel"),

@@ -149,3 +149,12 @@ fn logarithms_of_skewed_columns_are_tried_and_taken_where_they_help() {
     let even = Automatic::new().fit_frame(&friedman(60, 0.5), &roles()).unwrap();
     assert!(even.trials.iter().all(|trial| trial.scale != Scale::Log));
 }
+
+/// A product over hundreds of features is no kernel of f64; the candidates that are compete without it.
+#[test]
+fn many_more_columns_than_rows() {
+    let x = Matrix::from_fn(6, 500, |i, j| (0.618 * (i + 1) as f64 * (1.0 + 0.37 * j as f64)).fract());
+    let y = Matrix::from_fn(6, 1, |i, _| (3.0 * x.get(i, 0)).sin());
+    let automated = Automatic::new().budget(Duration::from_secs(5)).fit(&x, &y, None).unwrap();
+    assert!(automated.trials.iter().any(|trial| trial.is_chosen));
+}

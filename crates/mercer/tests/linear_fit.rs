@@ -129,3 +129,61 @@ fn what_cannot_be_done_is_refused() {
     assert!(error(LinearFit::new(Penalty::NormPower)).contains("Fit"));
     assert!(error(LinearFit::new(Penalty::Lasso).degree(99)).contains("degree"));
 }
+
+/// Rows without their zeros give the fit of the same rows with them, folds of groups included.
+#[test]
+fn sparse_rows_are_dense_rows() {
+    let x = Matrix::from_fn(60, 5, |i, j| match (i * 7 + j * 3) % 4 {
+        0 => ((i + 1) as f64 * (j as f64 + 0.5)).sin(),
+        _ => 0.0,
+    });
+    let y = Matrix::from_fn(60, 1, |i, _| 2.0 * x.get(i, 1) - x.get(i, 3) + 0.1 * (5.0 * i as f64).sin());
+    let weights: Vec<f64> = (0..60).map(|i| 1.0 + (i % 3) as f64).collect();
+    let groups: Vec<u32> = (0..60).map(|i| i % 6).collect();
+    let sparse = mercer::linear::Sparse::from_dense(&x).unwrap();
+    let fits = [
+        LinearFit::new(Penalty::Lasso).tolerance(1e-12).lambda(0.01),
+        LinearFit::new(Penalty::Lasso).tolerance(1e-12).criterion(Criterion::parse("kfold:6").unwrap()),
+        LinearFit::new(Penalty::Tikhonov { gamma: Gamma::SecondDifferences }).lambda(0.01),
+    ];
+    for fit in fits {
+        let mut frame = Frame::new(60);
+        for j in 0..5 {
+            frame.push(format!("x{}", j + 1), mercer::data::Column::Number(x.col(j).to_vec())).unwrap();
+        }
+        frame.push("y", mercer::data::Column::Number(y.col(0).to_vec())).unwrap();
+        frame.push("w", mercer::data::Column::Number(weights.clone())).unwrap();
+        frame.push("g", mercer::data::Column::Number(groups.iter().map(|g| f64::from(*g)).collect())).unwrap();
+        let (weight, group) = (Some("w".into()), Some("g".into()));
+        let roles = Roles { targets: vec!["y".into()], weight, group, ..Roles::default() };
+        let dense = fit.fit_frame(&frame, &roles).unwrap();
+        let same = fit.fit_sparse(&sparse, &y, Some(&weights), Some(&groups)).unwrap();
+        assert!((same.summary().lambda / dense.summary().lambda - 1.0).abs() < 1e-12);
+        let difference = same.model.coefficients(0).iter().zip(dense.model.coefficients(0));
+        assert!(difference.map(|(a, b)| (a - b).abs()).fold(0.0, f64::max) < 1e-9);
+        // The model reads dense rows and comes back from its bytes.
+        let again = mercer::format::from_bytes(&mercer::format::to_bytes(&same.model).unwrap()).unwrap();
+        let predicted = dense.model.predict_frame(&frame).unwrap();
+        for (a, b) in again.predict_frame(&frame).unwrap()[0].iter().zip(&predicted[0]) {
+            assert!((a.unwrap() - b.unwrap()).abs() < 1e-9);
+        }
+    }
+    let refused = LinearFit::new(Penalty::Lasso).scale(Scale::Standard).lambda(1.0).fit_sparse(&sparse, &y, None, None);
+    assert!(refused.unwrap_err().to_string().contains("fill in the zeros"));
+    let none = LinearFit::new(Penalty::Lasso).lambda(1.0).fit_sparse(&sparse, &y, Some(&[0.0; 60]), None);
+    assert!(none.unwrap_err().to_string().contains("weight"));
+}
+
+/// A λ far below rounding is no reason to try every λ above it; subnormal targets have no path.
+#[test]
+fn extremes_of_lambda_end() {
+    let x = Matrix::from_fn(12, 2, |i, j| (0.618 * (i + 1) as f64 * (1.0 + 0.37 * j as f64)).fract());
+    let y: Vec<f64> = (0..12).map(|i| 1e149 * (3.0 * x.get(i, 0)).sin()).collect();
+    let started = std::time::Instant::now();
+    let fit = LinearFit::new(Penalty::KernelLasso).kernel(kernel::parse("gaussian").unwrap()).lambda(0.01);
+    let fitted = fit.fit(&x, &y).unwrap();
+    assert!(started.elapsed().as_secs() < 8 && fitted.fitted[0].iter().all(|v| v.is_finite()));
+    let tiny: Vec<f64> = y.iter().map(|y| y * 1e-300 * 1e-169).collect();
+    assert!(tiny.iter().all(|y| *y != 0.0 && y.is_subnormal()));
+    assert!(LinearFit::new(Penalty::Lasso).fit(&x, &tiny).is_ok());
+}

@@ -124,7 +124,10 @@ def read(estimator: Any, x: Any, *, reset: bool, allow_missing: bool = False, ke
         if any(isinstance(cells, list) for cells in columns.values()) or not _is_of(x, "pandas", "DataFrame"):
             return _read_columns(estimator, x, columns, reset, allow_missing, keep)
     finite: Any = "allow-nan" if allow_missing else True
-    x = validate_data(estimator, x, dtype=np.float64, ensure_all_finite=finite, reset=reset)
+    try:
+        x = validate_data(estimator, x, dtype=np.float64, ensure_all_finite=finite, reset=reset)
+    except OverflowError as error:
+        raise ValueError(f"X holds a number that is too large for a float: {error}") from error
     if keep is not None and not keep.all():
         x = x[keep]
     return Gate(Table.from_array(x, feature_names(estimator)), x, x.shape[0])
@@ -185,4 +188,7 @@ def fresh_name(wanted: str, taken: list[str]) -> str:
 
 def samples(x: Any) -> int:
     """The number of rows of anything."""
-    return int(_num_samples(x)) if not hasattr(x, "num_rows") else int(x.num_rows)
+    try:
+        return int(x.num_rows) if hasattr(x, "num_rows") else int(_num_samples(x))
+    except TypeError:
+        raise ValueError(f"X must be an array (1D arrays are none) or a table; got {type(x).__name__}") from None

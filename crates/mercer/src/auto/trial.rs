@@ -5,7 +5,7 @@ use super::candidates::Candidate;
 use crate::criterion::Criterion;
 use crate::criterion::formula::Formula;
 use crate::data::{Design, project};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::kernel::Points;
 use crate::linalg::Matrix;
 use crate::metric::learn::{Learned, Rows, by_outer_products, per_feature};
@@ -41,7 +41,11 @@ pub(super) fn learn(
 fn by_leave_one_out(candidate: &Candidate, design: &Design, offset: bool) -> Result<Option<Learned>> {
     let kernel = candidate.kernels()?[0].fitted_to(&design.points, design.weights.as_deref())?;
     let weights = design.weights.as_deref();
-    let spectrum = Spectrum::of_kernel(&*kernel, &design.points, weights, offset)?;
+    let spectrum = match Spectrum::of_kernel(&*kernel, &design.points, weights, offset) {
+        // Products over hundreds of features leave the range of numbers; other candidates do not.
+        Err(Error::NotAKernel(_)) => return Ok(None),
+        found => found?,
+    };
     let targets = (0..design.y.cols()).map(|t| spectrum.target(design.y.col(t))).collect::<Result<Vec<_>>>()?;
     let members: Vec<_> = targets.iter().collect();
     let extras = Extras::default();

@@ -115,7 +115,10 @@ pub fn lasso(
     let rough = LassoSettings { tolerance: settings.tolerance.max(1e-2), dof: false, ..*settings };
     for k in 1..steps {
         let between = libm::exp(libm::log(lambda / largest) * k as f64 / steps as f64);
-        solver.solve(largest * between, &rough)?;
+        // Below rounding no λ is easier than the one that is asked for.
+        if !solver.solve(largest * between, &rough)?.converged {
+            break;
+        }
     }
     solver.solve(lambda, settings)
 }
@@ -144,8 +147,8 @@ pub fn lasso_path(
             sorted.sort_by(|a, b| b.total_cmp(a));
             sorted
         }
-        // Every λ gives w = 0 then; one shows it.
-        None if lambda_max == 0.0 => vec![1.0],
+        // Every λ that is a number gives w = 0 then; one shows it.
+        None if lambda_max * settings.smallest < f64::MIN_POSITIVE => vec![1.0],
         None => lambda_grid(lambda_max, settings.points, settings.smallest),
     };
     let solutions = lambdas.iter().map(|lambda| solver.solve(*lambda, settings)).collect::<Result<_>>()?;
