@@ -13,10 +13,10 @@ use mercer::equivalence::{Algorithm, Comparison, Place, Study, TrainingSet};
 use mercer::{Error, Fitted};
 
 use crate::args::{Common, EquivalenceOptions, Style};
-use crate::{files, moments};
 use crate::fit::named;
 use crate::outcome::Done;
 use crate::progress::Progress;
+use crate::{files, moments};
 use aligned::Aligned;
 
 /// Two algorithms side by side on one table.

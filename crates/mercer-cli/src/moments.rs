@@ -230,7 +230,8 @@ fn check_weight(path: &str, moments: &Moments, given: Option<&str>) -> anyhow::R
     match (moments.weight(), given) {
         (own, Some(given)) if own != Some(given) => {
             let own = own.map_or("without weights".to_owned(), |name| format!("with the weights in column {name:?}"));
-            Err(Usage(format!("--weight {given}: {path} was gathered {own}, and all rows must be weighted alike")).into())
+            Err(Usage(format!("--weight {given}: {path} was gathered {own}, and all rows must be weighted alike"))
+                .into())
         }
         _ => Ok(()),
     }

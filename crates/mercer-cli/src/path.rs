@@ -12,12 +12,12 @@ use mercer::select::PathPoint;
 use serde_json::{Value, json};
 
 use crate::args::{Common, PathOptions, Style};
-use crate::{files, moments};
 use crate::fit::named;
 use crate::grid::{Cell, Grid};
 use crate::outcome::Done;
 use crate::progress::Progress;
 use crate::report::{criterion_name, integer, short};
+use crate::{files, moments};
 
 /// Rows of the printed table where the path was not told its λ.
 const MOST_ROWS: usize = 25;

@@ -57,7 +57,8 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
 fn processor_seconds() -> f64 {
     let text = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let after_name = text.rsplit(')').next().unwrap_or_default();
-    let ticks = |field: usize| after_name.split_whitespace().nth(field).and_then(|t| t.parse::<f64>().ok()).unwrap_or(0.0);
+    let ticks =
+        |field: usize| after_name.split_whitespace().nth(field).and_then(|t| t.parse::<f64>().ok()).unwrap_or(0.0);
     (ticks(11) + ticks(12)) / 100.0
 }
 

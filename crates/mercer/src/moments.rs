@@ -187,9 +187,8 @@ impl Moments {
         for (column, root) in features.as_mut_slice().chunks_exact_mut(self.map.width()).zip(&roots) {
             column.iter_mut().zip(&self.pilot.0).for_each(|(value, mean)| *value = (*value - mean) * root);
         }
-        let values = Matrix::from_fn(self.targets.len(), block.len(), |t, i| {
-            (y.get(block[i], t) - self.pilot.1[t]) * roots[i]
-        });
+        let values =
+            Matrix::from_fn(self.targets.len(), block.len(), |t, i| (y.get(block[i], t) - self.pilot.1[t]) * roots[i]);
         let mut heights = vec![0.0; block.len()];
         self.map.kernel().diagonal(&part, 0, &mut heights);
         BlockSums::new(&features, &values, &roots, &heights)

@@ -44,7 +44,9 @@ impl Method {
             Method::Band => "exact, band form of the Gram matrix",
             Method::Cholesky => "exact, Cholesky factorisation of the Gram matrix",
             Method::LowRank { by: Landmarks::Pivots, .. } => "low rank, landmarks by randomly pivoted Cholesky",
-            Method::LowRank { by: Landmarks::Centres, .. } => "low rank, landmarks are the centres of clusters (k-means)",
+            Method::LowRank { by: Landmarks::Centres, .. } => {
+                "low rank, landmarks are the centres of clusters (k-means)"
+            }
             Method::LowRank { by: Landmarks::Uniform, .. } => "low rank, landmarks are rows drawn alike",
             Method::Dual => "dual decomposition on the Gram matrix",
             Method::DualOnDemand => "dual decomposition, kernel values when they are needed",
@@ -133,8 +135,8 @@ const LANDMARK_WORK: f64 = 1.25e11;
 const LANDMARKS: usize = 3_000;
 /// Fewer are not worth it.
 const FEWEST_LANDMARKS: usize = 20;
-/// Numbers of each row in one table of paths.
-const TABLE: u64 = 165;
+/// Numbers of each row in one table of paths, with many rows.
+const TABLE: u64 = 128;
 /// Rows of which something is computed at a time.
 const TILE: u64 = 8192;
 

@@ -239,8 +239,7 @@ fn between(judge: &dyn Scorer, exponent: f64, bracket: (f64, f64), start: Choice
         if high - low < 1e-4 {
             break;
         }
-        let inner: Vec<f64> =
-            (1..=SECTIONS).map(|i| low + (high - low) * i as f64 / (SECTIONS + 1) as f64).collect();
+        let inner: Vec<f64> = (1..=SECTIONS).map(|i| low + (high - low) * i as f64 / (SECTIONS + 1) as f64).collect();
         best = add_points(judge, exponent, &mut known, best, &inner);
     }
     if let Some(lowest) = lowest_of_parabola(&known, best) {

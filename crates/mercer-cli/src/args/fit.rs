@@ -9,8 +9,8 @@ use super::linear::PenaltyOptions;
 use super::loss::LossOptions;
 use super::table::{ColumnOptions, RowOptions, TableOptions};
 use super::values::{
-    KernelArgument, LandmarksArgument, Numbers, ScaleArgument, criterion, duration, exponents, fold_rule, kernels, lambdas, metric,
-    positive, row_count,
+    KernelArgument, LandmarksArgument, Numbers, ScaleArgument, criterion, duration, exponents, fold_rule, kernels,
+    lambdas, metric, positive, row_count,
 };
 
 /// Fit a model to a table

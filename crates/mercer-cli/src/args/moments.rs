@@ -3,7 +3,9 @@
 use clap::Args;
 
 use super::table::{ColumnOptions, TableOptions};
-use super::values::{KernelArgument, LandmarksArgument, MissingArgument, ScaleArgument, fold_count, kernels, row_count};
+use super::values::{
+    KernelArgument, LandmarksArgument, MissingArgument, ScaleArgument, fold_count, kernels, row_count,
+};
 
 /// Gather what a fit needs of tables that are larger than memory
 ///

@@ -9,11 +9,11 @@ use mercer::{Fit, Learned, Summary};
 
 use crate::args::{CertifyOptions, Common};
 use crate::fit::named;
-use crate::{files, learn, moments};
 use crate::outcome::Usage;
 use crate::predict::load;
 use crate::progress::Progress;
 use crate::report::judged_by;
+use crate::{files, learn, moments};
 
 /// A fit without offset, its rows and how it came about.
 pub struct Subject {

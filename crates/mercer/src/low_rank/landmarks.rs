@@ -177,8 +177,7 @@ mod tests {
                 }
                 let small = multiply_by_transposed(&found.lower, &found.lower);
                 let own = space::gram(&*kernel, &found.landmarks);
-                let worst =
-                    small.as_slice().iter().zip(own.as_slice()).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+                let worst = small.as_slice().iter().zip(own.as_slice()).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
                 assert!(worst < 1e-11 * own.max_abs(), "{spec} {by:?}: {worst}");
             }
         }

@@ -138,7 +138,8 @@ fn parts_are_the_whole(x: &Matrix, y: &Matrix, weights: Option<&[f64]>) {
     let design = design(x, y, weights);
     let (whole, merged) = (gathered(&design, 40, 1), gathered(&design, 40, 7));
     assert_eq!((whole.rows(), merged.rows()), (5000, 5000));
-    for settings in [MomentFit::new(), MomentFit::new().exponents(&[1.0, 1.5, 2.0]), MomentFit::new().lambdas(&[1e-5])] {
+    for settings in [MomentFit::new(), MomentFit::new().exponents(&[1.0, 1.5, 2.0]), MomentFit::new().lambdas(&[1e-5])]
+    {
         let (a, b) = (settings.fit(&whole).unwrap(), settings.fit(&merged).unwrap());
         let (p, q) = (a.model.predict(x).unwrap(), b.model.predict(x).unwrap());
         for (t, deviation) in design.deviations().iter().enumerate() {
@@ -189,5 +190,7 @@ fn what_does_not_fit_is_refused() {
     assert!(MomentFit::new().lambdas(&[0.0]).fit(&moments).is_err());
     assert!(MomentFit::new().fit(&moments.emptied()).is_err());
     let precomputed = parse("precomputed").unwrap();
-    assert!(LandmarkMap::choose(Landmarks::Pivots, &precomputed, design.encoder.clone(), &design.points, 5, 1).is_err());
+    assert!(
+        LandmarkMap::choose(Landmarks::Pivots, &precomputed, design.encoder.clone(), &design.points, 5, 1).is_err()
+    );
 }

@@ -20,8 +20,8 @@ use crate::simd::vectorize;
 const CHUNK: usize = 16 * LANES;
 /// Spacing in log γ.
 const STEP: f64 = 0.2;
-/// The same with many rows, whose tables take memory: polynomials err by about 1e-8 then.
-const WIDE_STEP: f64 = 0.3;
+/// The same with many rows, whose tables take memory: polynomials err by about 3e-7 then.
+const WIDE_STEP: f64 = 0.4;
 /// From so many rows on.
 const MANY_ROWS: usize = 15_000;
 
@@ -76,13 +76,7 @@ impl RowBlock {
 impl Spectrum {
     /// Tables of all single deletions, for γ from `low` to `high` (logarithms relative to the largest eigenvalue); `None`
     /// where nothing would be left to learn from.
-    pub(crate) fn tabulate_rows(
-        &self,
-        targets: &[&Target],
-        low: f64,
-        high: f64,
-        has_train: bool,
-    ) -> Option<RowTables> {
+    pub(crate) fn tabulate_rows(&self, targets: &[&Target], low: f64, high: f64, has_train: bool) -> Option<RowTables> {
         let n = self.rows();
         if n < 2 {
             return None;

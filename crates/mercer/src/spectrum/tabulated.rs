@@ -114,9 +114,8 @@ impl Spectrum {
             .collect();
         let weights = inverse(gammas);
         let mut all_weights = vec![weights.clone()];
-        all_weights.extend(
-            targets.iter().map(|t| Matrix::from_fn(visible, gammas.len(), |k, l| t.z[k] * weights.get(k, l))),
-        );
+        all_weights
+            .extend(targets.iter().map(|t| Matrix::from_fn(visible, gammas.len(), |k, l| t.z[k] * weights.get(k, l))));
         let mut products = self.row_products(&all_weights).into_iter();
         let diagonal = products.next().unwrap_or_default();
         let mixed: Vec<usize> = (0..n).filter(|i| null[*i] > 0.0 && null[*i] < 1e-4).collect();

@@ -17,9 +17,9 @@ use crate::select::{Extras, Judge, Scorer};
 use crate::spectrum::Spectrum;
 
 /// Rows of the part.
-const ROWS: usize = 5000;
+const ROWS: usize = 4000;
 /// Landmarks at most.
-const RANK: usize = 400;
+const RANK: usize = 300;
 /// Rows times squared landmarks from which comparing costs little beside the fit.
 const WORTHWHILE: f64 = 1e10;
 /// A squared error must be below this share of that with centres for another choice.

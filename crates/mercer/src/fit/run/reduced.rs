@@ -182,12 +182,8 @@ impl Reduced<'_> {
     }
 
     fn measure(&self, beta: &[f64], offset: f64, y: &[f64]) -> Measured {
-        let values = space::evaluate(
-            self.kernel,
-            &self.reduction.landmarks,
-            &Matrix::column_vector(beta.to_vec()),
-            self.points,
-        );
+        let values =
+            space::evaluate(self.kernel, &self.reduction.landmarks, &Matrix::column_vector(beta.to_vec()), self.points);
         let weight = |i: usize| self.spectrum.weight(i);
         let fitted: Vec<f64> = values.col(0).iter().map(|f| f + offset).collect();
         let errors: Vec<Double> =
