@@ -143,7 +143,7 @@ const TILE: u64 = 8192;
 /// A plan with landmarks in the place of the whole matrix: as many as asked for, or as fit.
 pub fn low_rank(shape: &Shape, rank: Option<usize>, by: Landmarks, limit: u64) -> Result<Plan> {
     let n = shape.rows as u64;
-    let table = if shape.tabulates_rows { TABLE * (2 + shape.targets as u64) } else { 16 * shape.targets as u64 };
+    let table = if shape.tabulates_rows { TABLE * (2 + shape.targets as u64) } else { 64 * shape.targets as u64 };
     let thin = n.saturating_mul(2 * (shape.features as u64 + shape.targets as u64) + 64 + table).saturating_mul(8);
     // F, which the basis replaces in its place, and what is computed of some rows at a time.
     let with = |rank: u64| {
