@@ -58,7 +58,7 @@ pub fn run(options: &MomentsOptions, common: &Common) -> anyhow::Result<Done> {
                 scale: options.scale.map_or(default, Scale::from),
                 missing: options.missing.into(),
                 landmarks: options.landmarks,
-                landmarks_by: options.landmarks_by.map(Landmarks::from).unwrap_or_default(),
+                landmarks_by: options.landmarks_by.map(Landmarks::from),
                 folds: options.folds,
                 seed: common.seed,
             };

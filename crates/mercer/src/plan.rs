@@ -153,15 +153,15 @@ const LANDMARK_WORK: f64 = 1.25e11;
 const LANDMARKS: usize = 3_000;
 /// Fewer are not worth it.
 const FEWEST_LANDMARKS: usize = 20;
-/// Numbers of each row in one table of paths.
-const TABLE: u64 = 165;
+/// Numbers of each row in one table of paths, with many rows.
+const TABLE: u64 = 128;
 /// Rows of which something is computed at a time.
 const TILE: u64 = 8192;
 
 /// A plan with landmarks in the place of the whole matrix: as many as asked for, or as fit.
 pub fn low_rank(shape: &Shape, rank: Option<usize>, by: Landmarks, limit: u64) -> Result<Plan> {
     let n = shape.rows as u64;
-    let table = if shape.tabulates_rows { TABLE * (2 + shape.targets as u64) } else { 16 * shape.targets as u64 };
+    let table = if shape.tabulates_rows { TABLE * (2 + shape.targets as u64) } else { 64 * shape.targets as u64 };
     let thin = n.saturating_mul(2 * (shape.features as u64 + shape.targets as u64) + 64 + table).saturating_mul(8);
     // F, which the basis replaces in its place, and what is computed of some rows at a time.
     let with = |rank: u64| {

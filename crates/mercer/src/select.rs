@@ -3,11 +3,13 @@
 mod along;
 mod band_judge;
 mod judge;
+mod landmarks;
 
 pub use along::PathPoint;
 pub(crate) use band_judge::{BandJudge, suits as suits_band};
 pub use judge::Score;
 pub(crate) use judge::{Extras, Judge};
+pub(crate) use landmarks::compared_landmarks;
 
 use crate::criterion::Criterion;
 use crate::spectrum::Path;

@@ -4,6 +4,7 @@ use mercer::criterion::Folds;
 use mercer::data::Column;
 use mercer::format::{from_bytes, to_bytes};
 use mercer::interval::{Intervals, Method, rows_needed};
+use mercer::low_rank::Landmarks;
 use mercer::prelude::*;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
@@ -382,5 +383,49 @@ fn coverage_on_open_sets() {
         }
         println!("{name}: jackknife+ at 0.9 covers {share:.3} (least {least:.3}) over {splits} splits");
         assert!((0.87..0.95).contains(&share), "{name}: {share}");
+    }
+}
+
+/// On landmarks the refits have the same ones: linear fits to the rows of F.
+#[test]
+fn intervals_on_landmarks_are_those_of_refits_on_the_same_landmarks() {
+    let mut random = ChaCha8Rng::seed_from_u64(15);
+    let (x, y) = draw(45, 0.3, &mut random);
+    let weights: Vec<f64> = (0..45).map(|_| 0.5 + uniform(&mut random)).collect();
+    let kernel = Gaussian::lengthscale(1.2);
+    let factor = mercer::low_rank::factor(&kernel, &mercer::kernel::Points::new(&x), 1e-14, 9, 1);
+    let new: Vec<usize> = (0..45).step_by(4).collect();
+    let singles: Vec<Vec<usize>> = (0..45).map(|i| vec![i]).collect();
+    let folds = Folds::random(45, 6, 3).unwrap();
+    let target = Matrix::column_vector(y.clone());
+    for (exponent, weights) in [(2.0, None), (1.5, None), (1.5, Some(&weights[..]))] {
+        let fit = Fit::new(kernel.clone()).exponent(exponent).lambda(1e-3).rank(9).landmarks_by(Landmarks::Pivots);
+        let fitted = fit.fit_weighted(&x, &target, weights).unwrap();
+        let model = from_bytes(&to_bytes(&fitted.model).unwrap()).unwrap();
+        assert!(model.training().is_none() && model.is_on_landmarks());
+        let mut frame = Frame::new(45);
+        for (name, cells) in [("x1", x.col(0)), ("x2", x.col(1)), ("y", &y[..]), ("w", weights.unwrap_or(&y))] {
+            frame.push(name, Column::Number(cells.to_vec())).unwrap();
+        }
+        let training = || model.training_from(&frame, weights.map(|_| "w")).unwrap();
+        let linear = Fit::new(Linear).exponent(exponent).lambda(1e-3);
+        for (method, groups) in [(Method::JackknifePlus, &singles), (Method::CvPlus(folds.clone()), &folds.groups)] {
+            let intervals = Intervals::new(&model, training(), &method, 0.8, None).unwrap();
+            let found = intervals.at(&rows_of(&x, &new)).unwrap().swap_remove(0);
+            let features = &factor.matrix;
+            let wanted = brute_force(&linear, features, &y, weights, groups, &rows_of(features, &new), 0.8);
+            let worst = largest_difference(&found, &wanted);
+            assert!(worst < 1e-7, "exponent {exponent}, {method:?}: {worst}");
+        }
+        // A Gaussian process is wider where landmarks say little.
+        let process = Intervals::new(&model, training(), &Method::GaussianProcess, 0.9, None).unwrap();
+        let far = process.at(&Matrix::from_rows(&[[1.5, 1.5], [9.0, 9.0]]).unwrap()).unwrap().swap_remove(0);
+        let width = |i: usize| far.upper[i].unwrap() - far.lower[i].unwrap();
+        assert!(width(1) > 1.2 * width(0), "{} {}", width(0), width(1));
+        // Other rows are refused.
+        let mut wrong = frame.clone();
+        wrong = wrong.select_rows(&(0..44).collect::<Vec<usize>>());
+        let wrong = model.training_from(&wrong, weights.map(|_| "w")).unwrap();
+        assert!(Intervals::new(&model, wrong, &Method::JackknifePlus, 0.8, None).is_err());
     }
 }

@@ -1,6 +1,7 @@
 //! Fits on landmarks: their bounds hold, all landmarks are the exact fit, and the model is what it says.
 
 use mercer::criterion::Criterion;
+use mercer::low_rank::Landmarks;
 use mercer::plan::Method;
 use mercer::prelude::*;
 use rand_chacha::ChaCha8Rng;
@@ -65,7 +66,8 @@ fn predictions_keep_to_the_bound() {
             (draws.next() < 0.3).then(|| (0..rows).map(|_| draws.between(0.2, 3.0)).collect());
         let targets = Matrix::column_vector(y.clone());
         let exact = fit.clone().exact().fit_weighted(&x, &targets, weights.as_deref()).unwrap();
-        let reduced = fit.rank(rank).fit_weighted(&x, &targets, weights.as_deref()).unwrap();
+        let by = draws.pick(&Landmarks::ALL);
+        let reduced = fit.rank(rank).landmarks_by(by).fit_weighted(&x, &targets, weights.as_deref()).unwrap();
         assert!(matches!(reduced.plan.method, Method::LowRank { .. }));
         assert!(reduced.model.points() <= rank);
         let weight = |i: usize| weights.as_ref().map_or(1.0, |w| w[i]);
@@ -84,7 +86,7 @@ fn predictions_keep_to_the_bound() {
             let found = difference(&x);
             assert!(
                 found <= bound + rounding,
-                "problem {index}: {found} above {bound} ({kernel}, rank {rank}, m {exponent}, λ {lambda})"
+                "problem {index}: {found} above {bound} ({kernel}, rank {rank} by {by:?}, m {exponent}, λ {lambda})"
             );
             at_rows += 1;
             useful += usize::from(bound < 1.0);
@@ -132,7 +134,7 @@ fn leave_one_out_is_a_refit_on_the_same_landmarks() {
     let mut draws = Draws::new(8);
     let (x, y) = problem(&mut draws, 60, 2);
     let fit = Fit::new(Gaussian::lengthscale(0.9)).lambda(1e-3);
-    let whole = fit.clone().rank(12).fit(&x, &y).unwrap();
+    let whole = fit.clone().rank(12).landmarks_by(Landmarks::Pivots).fit(&x, &y).unwrap();
     let landmarks = whole.model.points();
     let residuals = &whole.leave_one_out[0].as_ref().unwrap().residuals;
     // φ(x) = L⁻¹k(x): any other root of the landmarks' matrix gives the same functions, so ridge on k(x) with the penalty βᵀK_LLβ.
@@ -171,6 +173,26 @@ fn many_rows_are_represented_by_landmarks_and_accuracy_is_reached_or_said_not_to
     assert!(!certificate.holds && certificate.reason.as_ref().unwrap().contains("landmarks"), "{certificate:?}");
     assert!(fit.clone().rank(0).fit(&x, &y).is_err());
     assert!(fit.clone().accuracy(f64::NAN).fit(&x, &y).is_err());
+}
+
+/// Whatever the landmarks: along f itself the objective has no slope, (1/n)Σ(y − f)f = λ‖f‖², with ‖f‖ that of a sum over them.
+#[test]
+fn a_fit_on_any_landmarks_is_stationary_and_says_how_they_were_chosen() {
+    let mut draws = Draws::new(14);
+    let (x, y) = problem(&mut draws, 150, 2);
+    let lambda = 1e-2;
+    for (by, words) in
+        [(Landmarks::Pivots, "pivoted"), (Landmarks::Centres, "k-means"), (Landmarks::Uniform, "drawn alike")]
+    {
+        let fit = Fit::new(Gaussian::lengthscale(0.8)).lambda(lambda).without_offset();
+        let fitted = fit.rank(10).landmarks_by(by).fit(&x, &y).unwrap();
+        assert!(fitted.plan.method.describe().contains(words), "{by:?}");
+        assert_eq!(fitted.model.points(), 10);
+        let f = fitted.model.predict(&x).unwrap();
+        let slope = y.iter().zip(f.col(0)).map(|(y, f)| (y - f) * f).sum::<f64>() / 150.0;
+        let pull = lambda * fitted.summary().norm * fitted.summary().norm;
+        assert!((slope / pull - 1.0).abs() < 1e-9, "{by:?}: {slope} {pull}");
+    }
 }
 
 #[test]

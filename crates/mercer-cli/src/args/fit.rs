@@ -92,7 +92,8 @@ pub struct FitOptions {
     /// of the target's spread, by a proved bound (exponents above 1)
     #[arg(long, value_name = "A", value_parser = positive, conflicts_with = "rank", help_heading = "The model")]
     pub accuracy: Option<f64>,
-    /// How landmarks are chosen (default: kmeans; pivots for --accuracy, for text that is compared and with few rows for each)
+    /// How landmarks are chosen (default: kmeans, unless another is clearly better on a part of the rows; pivots for --accuracy, for
+    /// text that is compared and with few rows for each)
     #[arg(long, value_name = "HOW", conflicts_with = "exact", help_heading = "The model")]
     pub landmarks_by: Option<LandmarksArgument>,
     /// All rows, however long it takes; refused if memory does not suffice

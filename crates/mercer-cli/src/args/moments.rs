@@ -41,7 +41,7 @@ pub struct MomentsOptions {
     /// Landmarks: f is a sum over them
     #[arg(long, value_name = "R", default_value_t = 500, value_parser = row_count, help_heading = "The model")]
     pub landmarks: usize,
-    /// How landmarks are chosen among the rows of the sample
+    /// How landmarks are chosen from the sample (default: kmeans, unless another is clearly better on a part of it)
     #[arg(long, value_name = "HOW", help_heading = "The model")]
     pub landmarks_by: Option<LandmarksArgument>,
     /// Folds by which exponent and λ can be chosen

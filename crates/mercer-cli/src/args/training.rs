@@ -7,7 +7,7 @@ use super::values::{fold_count, level};
 /// Where the training rows come from, if the model does not hold them.
 #[derive(Debug, Args)]
 pub struct TrainingOptions {
-    /// The training table, for models that do not hold their rows (linear ones, landmarks, files of older versions)
+    /// The training table, for models that do not hold their rows (linear ones, those on landmarks, and files of older versions)
     #[arg(long, value_name = "FILE", help_heading = "The training rows")]
     pub data: Option<String>,
     /// The column of row weights in the training table, if the fit had some

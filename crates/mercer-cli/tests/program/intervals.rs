@@ -159,3 +159,18 @@ fn a_fit_says_how_far_left_out_rows_are_and_what_comes_next() {
         number(&lab.json(&["fit", "t.csv", "--target", "y", "--kernel", "gaussian", "--json"]), "loo_within_90");
     assert!(said.contains(&format!("± {}", &within.to_string()[..4])), "{said} {within}");
 }
+
+#[test]
+fn models_on_landmarks_have_intervals_from_their_table() {
+    let lab = lab(&["--kernel", "gaussian(lengthscale=3)", "--rank", "20", "--lambda", "1e-4"]);
+    let run = ["predict", "m.mercer", "new.csv", "--interval", "0.9", "--json"];
+    let refused = error(&lab.fails(&run, 1));
+    assert!(refused.contains("--data"), "{refused}");
+    for method in ["jackknife+", "cv+", "gaussian-process"] {
+        let report = lab.json(&[&run[..], &["--data", "t.csv", "--method", method]].concat());
+        let share = number(&report["interval"]["coverage"]["prediction"], "share");
+        assert!((0.8..=1.0).contains(&share), "{method}: {share}");
+    }
+    // Rows that the model was not fitted to are noticed.
+    assert!(error(&lab.fails(&[&run[..], &["--data", "new.csv"]].concat(), 1)).contains("those of the fit"));
+}

@@ -39,6 +39,7 @@ fn two_hundred_thousand_rows() {
         .json(&["fit", "t.csv", "--target", "y", "--kernel", "gaussian", "--rank", "50", "--memory", "1G", "--json"]);
     assert_eq!(report["certificate"]["low_rank"]["rank"], 50);
     assert!(number(&report, "loo_r2") > 0.8, "{report}");
+    assert!(report["method"].as_str().unwrap().contains("k-means"), "{}", report["method"]);
     let report = lab.json(&[
         "fit", "t.csv", "--target", "y", "--kernel", "linear", "--memory", "2G", "--json", "--output", "m.mercer",
     ]);

@@ -118,6 +118,15 @@ pub struct HeldOutError {
 
 /// Leave-one-out at exponent 2 without weights, where every deletion has the ridge (n − 1)λ.
 pub(crate) fn leave_one_out_at(spectrum: &Spectrum, targets: &[&Target], log_lambdas: &[f64]) -> Vec<HeldOutError> {
+    // With many rows some λ at a time: residuals of all would take more memory than the basis.
+    let together = (RESIDUALS / spectrum.rows().max(1)).max(1);
+    log_lambdas.chunks(together).flat_map(|some| leave_one_out_together(spectrum, targets, some)).collect()
+}
+
+/// Residuals of one target that are in memory at a time.
+const RESIDUALS: usize = 1 << 22;
+
+fn leave_one_out_together(spectrum: &Spectrum, targets: &[&Target], log_lambdas: &[f64]) -> Vec<HeldOutError> {
     let n = spectrum.rows() as f64;
     let gammas: Vec<f64> = log_lambdas.iter().map(|log_lambda| libm::exp(*log_lambda) * (n - 1.0)).collect();
     let residuals = spectrum.residuals_at(targets, &gammas);

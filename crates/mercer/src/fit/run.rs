@@ -2,7 +2,6 @@
 
 mod banded;
 mod gradients;
-mod landmarks;
 mod learned;
 mod recorded;
 mod reduced;
@@ -22,7 +21,7 @@ use crate::linalg::{DecompositionCheck, Matrix};
 use crate::low_rank::Landmarks;
 use crate::model::{Expansion, KeptTargets, Meaning, Model, Summary};
 use crate::plan::{Method, Plan, Shape};
-use crate::select::{Choice, Extras, Judge, Search, Surface};
+use crate::select::{Choice, Extras, Judge, Search, Surface, compared_landmarks};
 use crate::solver::{Solution, spectral};
 use crate::spectrum::{Spectrum, Target};
 use reduced::Reduction;
@@ -30,6 +29,9 @@ use trials::Trials;
 
 /// Landmarks with which the search for an accuracy begins.
 pub(super) const FIRST_RANK: usize = 64;
+
+/// Rows times squared landmarks from which comparing ways to choose them costs little beside the fit.
+const WORTH_COMPARING: f64 = 1e10;
 
 /// Told the name of each step; an error ends the fit.
 type Stage<'a> = &'a (dyn Fn(&'static str) -> Result<()> + Sync);
@@ -73,9 +75,12 @@ impl Fit {
             *by = match self.landmarks_by {
                 Some(by) => by.suited_to(points, *rank),
                 // The middle one of the kernels speaks for all.
-                None => self.compared_landmarks(&design, &kernels[kernels.len() / 2], *rank, &stage)?,
+                None if shape.rows as f64 * (*rank * *rank) as f64 >= WORTH_COMPARING => {
+                    let (kernel, how) = (&kernels[kernels.len() / 2], (self.offset, self.seed));
+                    compared_landmarks(&design, kernel, *rank, how, &|| stage("comparing landmarks"))?
+                }
+                None => by.suited_to(points, *rank),
             };
-            *by = by.suited_to(points, *rank);
         }
         if let (Method::Cholesky, Some((_, lambda))) = (plan.method, self.fixed()) {
             let found = self.factorise(&*kernels[0], &design, &vec![lambda; design.y.cols()], &stage)?;

@@ -19,7 +19,7 @@ const ROWS_EACH: usize = 30;
 /// Rows that are always used if they are there.
 const FEWEST_ROWS: usize = 10_000;
 /// Lloyd's steps, at most.
-const STEPS: usize = 10;
+const STEPS: usize = 6;
 /// Rows whose distances are computed together.
 const TILE: usize = 64;
 

@@ -5,6 +5,7 @@ use crate::data::{Design, Encoding, Frame, Missing, Roles, Scale, TextAs};
 use crate::error::Result;
 use crate::kernel::SharedKernel;
 use crate::low_rank::Landmarks;
+use crate::select::compared_landmarks;
 
 /// What is decided on a sample of rows, before any are counted.
 #[derive(Debug, Clone)]
@@ -17,8 +18,8 @@ pub struct Pilot {
     pub missing: Missing,
     /// Landmarks, at most.
     pub landmarks: usize,
-    /// How they are chosen.
-    pub landmarks_by: Landmarks,
+    /// How they are chosen; if it is not said, by what suits the sample.
+    pub landmarks_by: Option<Landmarks>,
     /// Folds.
     pub folds: usize,
     /// The seed of the landmarks.
@@ -36,7 +37,13 @@ impl Pilot {
         };
         let design = Design::new(sample, roles, encoding)?;
         let encoder = design.encoder.clone();
-        let by = self.landmarks_by;
+        let by = match self.landmarks_by {
+            Some(by) => by,
+            None => {
+                let kernel = self.kernel.fitted_to(&design.points, None)?;
+                compared_landmarks(&design, &kernel, self.landmarks, (true, self.seed), &|| Ok(()))?
+            }
+        };
         let map = LandmarkMap::choose(by, &self.kernel, encoder, &design.points, self.landmarks, self.seed)?;
         let moments = Moments::new(map, design.targets.clone(), self.folds, (&design.points, &design.y))?;
         Ok(Moments { weight: roles.weight.clone(), ..moments })

@@ -84,7 +84,8 @@ pub(crate) fn minimise(curve: &mut impl Curve, exponent: f64, log_lambda: f64, g
         roots.iter().map(|root| Stationary { log_ridge: root.t, is_minimum: root.slope > 0.0 }).collect();
     let mut best: Option<(f64, &Root)> = None;
     for root in roots.iter().filter(|root| root.slope > 0.0) {
-        let objective = search.objective(root.t);
+        // For m > 1 there is one root, and nothing to compare it with.
+        let objective = if exponent > 1.0 { 0.0 } else { search.objective(root.t) };
         if best.is_none_or(|(lowest, _)| objective < lowest) {
             best = Some((objective, root));
         }

@@ -187,36 +187,53 @@ impl<'a> DeletedRow<'a> {
     /// c for target `t`, in scaled coordinates, once `invert` has been called with this γ.
     fn residual(&self, t: usize, gamma: f64) -> f64 {
         let target = &self.totals.targets[t];
-        let (q, z, inverse) = (self.basis_row, &target.z[..], &self.inverse[..]);
-        let [dual, diagonal] = sums(q.len(), |k| {
-            let scaled = q[k] * inverse[k];
-            [scaled * z[k], scaled * q[k]]
-        });
+        let [dual, diagonal] = sums(
+            [self.basis_row, &target.z, &self.inverse],
+            #[inline(always)]
+            |[q, z, inverse]| {
+                let scaled = q * inverse;
+                [scaled * z, scaled * q]
+            },
+        );
         let dual = dual + self.outside_value(t) / gamma;
         let diagonal = diagonal + self.outside / gamma;
         dual / diagonal
     }
 }
 
-/// Σₖ body(k), in eight lanes that are added up in one fixed order.
+/// Σₖ body(k-th entries of slices of one length), in eight lanes that are added up in one fixed order.
 #[inline(always)]
-fn sums<const M: usize>(len: usize, body: impl Fn(usize) -> [f64; M]) -> [f64; M] {
+fn sums<const S: usize, const M: usize>(of: [&[f64]; S], body: impl Fn([f64; S]) -> [f64; M]) -> [f64; M] {
     const WIDTH: usize = 8;
     vectorize(
         #[inline(always)]
         || {
             let mut lanes = [[0.0; WIDTH]; M];
+            let len = of[0].len();
             let whole = len - len % WIDTH;
             for k in (0..whole).step_by(WIDTH) {
+                // One check for eight entries, so that the loop below has none.
+                let mut blocks = [[0.0; WIDTH]; S];
+                for s in 0..S {
+                    blocks[s].copy_from_slice(&of[s][k..k + WIDTH]);
+                }
                 for l in 0..WIDTH {
-                    let terms = body(k + l);
+                    let mut entries = [0.0; S];
+                    for s in 0..S {
+                        entries[s] = blocks[s][l];
+                    }
+                    let terms = body(entries);
                     for m in 0..M {
                         lanes[m][l] += terms[m];
                     }
                 }
             }
             for k in whole..len {
-                let terms = body(k);
+                let mut entries = [0.0; S];
+                for s in 0..S {
+                    entries[s] = of[s][k];
+                }
+                let terms = body(entries);
                 for m in 0..M {
                     lanes[m][k - whole] += terms[m];
                 }
@@ -239,20 +256,26 @@ impl Curve for DeletedRow<'_> {
             vectorize(
                 #[inline(always)]
                 || {
-                    for (k, u) in coordinates.iter_mut().enumerate() {
-                        *u = (z[k] - c * q[k]) * inverse[k];
+                    for (((u, z), q), inverse) in coordinates.iter_mut().zip(z).zip(q).zip(inverse) {
+                        *u = (z - c * q) * inverse;
                     }
                 },
             );
             let u = &self.coordinates[..];
-            let [n, squares, pull, diagonal] = sums(q.len(), |k| {
-                [d[k] * u[k] * u[k], u[k] * u[k], q[k] * u[k] * inverse[k], q[k] * q[k] * inverse[k]]
-            });
+            let [n, squares, pull, diagonal] = sums(
+                [d, u, q, inverse],
+                #[inline(always)]
+                |[d, u, q, inverse]| [d * u * u, u * u, q * u * inverse, q * q * inverse],
+            );
             // Row i's own entry of G⁻¹ã must vanish too: its multiple κ of G⁻¹eᵢ is taken out.
             let own_outside = self.outside_value(index);
             let null_row = (own_outside - c * self.outside) / gamma;
             let kappa = (pull + null_row / gamma) / (diagonal + self.outside / gamma);
-            let [cross] = sums(q.len(), |k| [d[k] * u[k] * (u[k] - kappa * q[k]) * inverse[k]]);
+            let [cross] = sums(
+                [d, u, q, inverse],
+                #[inline(always)]
+                |[d, u, q, inverse]| [d * u * (u - kappa * q) * inverse],
+            );
             let null = target.outside_energy - 2.0 * c * own_outside + c * c * self.outside;
             norm += n;
             shrunk += gamma * cross;
@@ -293,11 +316,14 @@ impl Curve for DeletedRow<'_> {
             .iter()
             .map(|target| {
                 let c = target.centred[self.row] / self.own;
-                let (d, q, z) = (self.eigenvalues, self.basis_row, &target.z[..]);
-                let [sum] = sums(q.len(), |k| {
-                    let z = z[k] - c * q[k];
-                    [d[k] * z * z]
-                });
+                let [sum] = sums(
+                    [self.eigenvalues, self.basis_row, &target.z],
+                    #[inline(always)]
+                    |[d, q, z]| {
+                        let z = z - c * q;
+                        [d * z * z]
+                    },
+                );
                 sum
             })
             .sum();

@@ -20,8 +20,8 @@ use crate::simd::vectorize;
 const CHUNK: usize = 16 * LANES;
 /// Spacing in log γ.
 const STEP: f64 = 0.2;
-/// The same with many rows, whose tables take memory: polynomials err by about 1e-8 then.
-const WIDE_STEP: f64 = 0.3;
+/// The same with many rows, whose tables take memory: polynomials err by about 3e-7 then.
+const WIDE_STEP: f64 = 0.4;
 /// From so many rows on.
 const MANY_ROWS: usize = 15_000;
 
