@@ -42,21 +42,32 @@ impl TableWriter {
     /// Begins the table at `path`, or on standard output for `-`. `None` where the name asks for a format that is written
     /// whole.
     pub fn open(path: &str) -> Result<Option<Self>> {
-        let kind = match Format::from_path(path).unwrap_or(Format::Csv) {
-            _ if path == "-" => Kind::Csv { to: Place::Stdout, dialect: None },
-            Format::Csv if !is_gz(path) => {
-                Kind::Csv { to: Place::File(Pending::create(Path::new(path))?), dialect: None }
-            }
+        if !TableWriter::writes(path) {
+            return Ok(None);
+        }
+        let file = || Pending::create(Path::new(path));
+        let kind = match path {
+            "-" => Kind::Csv { to: Place::Stdout, dialect: None },
             #[cfg(feature = "arrow")]
-            Format::Parquet => Kind::Parquet(Parquet::Waiting(Pending::create(Path::new(path))?)),
-            _ => return Ok(None),
+            typed if TableWriter::is_typed(typed) => Kind::Parquet(Parquet::Waiting(file()?)),
+            _ => Kind::Csv { to: Place::File(file()?), dialect: None },
         };
         Ok(Some(TableWriter { path: path.to_owned(), kind }))
     }
 
-    /// Whether all parts must have the same types of columns.
-    pub fn is_typed(&self) -> bool {
-        !matches!(self.kind, Kind::Csv { .. })
+    /// Whether a table with this name can be written part by part.
+    pub fn writes(path: &str) -> bool {
+        path == "-"
+            || match Format::from_path(path).unwrap_or(Format::Csv) {
+                Format::Csv => !is_gz(path),
+                Format::Parquet => cfg!(feature = "arrow"),
+                _ => false,
+            }
+    }
+
+    /// Whether all parts of a table with this name must have the same types of columns.
+    pub fn is_typed(path: &str) -> bool {
+        path != "-" && Format::from_path(path) == Some(Format::Parquet)
     }
 
     /// Adds the rows of a part with extra columns at its right.

@@ -30,8 +30,8 @@ impl<'a> Sides<'a> {
             Formula::Polynomial { degree, constant } => {
                 let [dots, constant] = [self.dots(graph), graph.scalar(*constant)];
                 let sum = graph.apply("Add", &[&dots, &constant]);
-                let degree = graph.scalar(f64::from(*degree));
-                graph.apply("Pow", &[&sum, &degree])
+                // By multiplication, as the kernel itself does it.
+                (1..*degree).fold(sum.clone(), |power, _| graph.apply("Mul", &[&power, &sum]))
             }
             Formula::Equality { .. } => return None,
             Formula::Scaled(factor, inner) => {
