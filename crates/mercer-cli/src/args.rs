@@ -5,6 +5,7 @@ mod compare;
 mod effects;
 mod equivalence;
 mod experiment;
+mod export;
 mod fit;
 mod linear;
 mod loss;
@@ -25,6 +26,7 @@ pub use compare::CompareOptions;
 pub use effects::EffectsOptions;
 pub use equivalence::{DistanceOptions, EquivalenceOptions};
 pub use experiment::{Chosen, ExperimentOptions};
+pub use export::{ExportOptions, PrecisionArgument};
 pub use fit::FitOptions;
 pub use loss::{ClassWeightArgument, LossArgument, ManyClassesArgument};
 pub use moments::{MergeOptions, MomentsOptions, UpdateOptions};
@@ -99,6 +101,7 @@ pub enum Command {
     Distance(DistanceOptions),
     Experiment(ExperimentOptions),
     Certify(Box<CertifyOptions>),
+    Export(ExportOptions),
     Inspect(InspectOptions),
     Generate(GenerateOptions),
     /// Generate data, fit, predict and draw: everything in a few seconds
@@ -129,10 +132,14 @@ pub enum Command {
 /// (`prediction_q0.1`, …). If the table has the target, the error is printed too. With --interval every prediction gets the
 /// two ends of an interval; see docs/intervals.md for what they promise.
 ///
+/// Tables of any size: CSV and Parquet are read, predicted and written part by part, in memory that does not grow with the
+/// table (see docs/prediction.md).
+///
 /// Examples:
 ///
 ///   mercer predict m.mercer new.csv > predicted.csv
 ///   mercer predict m.mercer new.parquet --output predicted.parquet
+///   zcat huge.csv.gz | mercer predict m.mercer - | gzip > predicted.csv.gz
 ///   mercer predict m.mercer new.csv --json
 ///   mercer predict m.mercer new.csv --interval 0.9
 ///   mercer predict linear.mercer new.csv --interval 0.95 --method cv+ --folds 5 --data training.csv

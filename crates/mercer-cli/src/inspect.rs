@@ -8,7 +8,9 @@ use mercer::{Meaning, Model, Probability};
 use crate::args::InspectOptions;
 use crate::outcome::Done;
 use crate::predict::load;
-use crate::report::{Page, certificate_line, errors_line, integer, low_rank_line, penalty_line, scale_name, short};
+use crate::report::{
+    Page, certificate_line, errors_line, integer, low_rank_line, penalty_line, rounding_line, scale_name, short,
+};
 use crate::{coefficients, conversions, json};
 
 pub fn run(options: &InspectOptions) -> anyhow::Result<Done> {
@@ -78,6 +80,9 @@ pub fn run(options: &InspectOptions) -> anyhow::Result<Done> {
         page.line("certain", &certificate_line(&summary.certificate, summary.is_zero));
         if let Some(low_rank) = &summary.certificate.low_rank {
             page.line("", &low_rank_line(low_rank));
+        }
+        if let Some(rounding) = &summary.certificate.rounding {
+            page.line("rounded", &format!("to single precision: {}", rounding_line(rounding)));
         }
     }
     write!(std::io::stdout(), "{page}")?;

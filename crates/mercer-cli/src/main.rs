@@ -19,6 +19,7 @@ mod distance;
 mod effects;
 mod equivalence;
 mod experiment;
+mod export;
 mod files;
 mod fit;
 mod generate;
@@ -63,6 +64,7 @@ fn main() -> ExitCode {
 fn run(arguments: &Arguments) -> ExitCode {
     // Saves are atomic and nothing else is left behind, so stopping at once is safe.
     let _ = ctrlc::set_handler(|| {
+        mercer_io::atomic::remove_unfinished();
         say!("interrupted");
         std::process::exit(130);
     });
@@ -86,6 +88,7 @@ fn run(arguments: &Arguments) -> ExitCode {
         Command::Distance(options) => distance::run(options, common),
         Command::Experiment(options) => experiment::run(options, common),
         Command::Certify(options) => certify::run(options, common),
+        Command::Export(options) => export::run(options, common),
         Command::Inspect(options) => inspect::run(options),
         Command::Generate(options) => generate::run(options, common),
         Command::Demo => demo::run(common),

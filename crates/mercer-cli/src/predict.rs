@@ -1,50 +1,60 @@
 //! `mercer predict`
 
 pub mod intervals;
+mod parts;
 mod scores;
+mod tally;
 
 use std::io::Write;
+use std::time::Instant;
 
 use anyhow::Context;
 use mercer::data::{Classes, Column, Frame};
 use mercer::moments::Moments;
-use mercer::{Error, Meaning, Model, Probability, format};
+use mercer::{Error, Meaning, Model, Observer, Probability, format};
 use serde_json::{Map, Value, json};
 
-use self::scores::{Score, scores};
+use self::intervals::Maker;
+use self::parts::Streamed;
+use self::tally::Tally;
 use crate::args::{Common, PredictOptions};
 use crate::outcome::{Done, Usage};
-use crate::report::integer;
+use crate::progress::Progress;
 use crate::score::{Predicted, quantile_of};
 
 pub fn run(options: &PredictOptions, common: &Common) -> anyhow::Result<Done> {
     let model = load(&options.model)?;
     check(options, &model)?;
-    let table = mercer_io::read(&options.table, &options.reading.to_read_options())?;
-    let mut added = columns(&model, &table.frame, options)?;
-    let intervals = intervals::of(&model, &table.frame, options, common)?;
-    added.extend(intervals.iter().flat_map(|intervals| intervals.columns()));
-    for (column, count) in model.encoder().unknown_categories(&table.frame)? {
-        say!("note: column {column:?} has a category that training did not know in {} rows", integer(count));
+    let started = Instant::now();
+    let progress = Progress::start(common.quiet);
+    let reading = options.reading.to_read_options();
+    let table = match parts::run(&model, options, common, &progress, started)? {
+        Streamed::Done => return Ok(Done::Certified),
+        Streamed::No(None) => mercer_io::read(&options.table, &reading)?,
+        Streamed::No(Some(table)) => table,
+    };
+    let mut answer = Answer::of(&model, &table.frame, options)?;
+    if let Some(maker) = intervals::maker(&model, options, common, &progress)? {
+        answer.add_intervals(&maker, &table.frame, Some(&progress.observer()))?;
     }
-    let scores = scores(&model, &table.frame, &options.name, options.probability)?;
+    drop(progress);
     if options.json {
         let predictions: Map<String, Value> =
-            added.iter().map(|(name, column)| (name.clone(), cells(column))).collect();
-        let errors: Map<String, Value> = scores.iter().map(|score| (score.name.clone(), score.to_json())).collect();
+            answer.added.iter().map(|(name, column)| (name.clone(), cells(column))).collect();
+        let errors: Map<String, Value> =
+            answer.tally.scores.iter().map(|score| (score.name.clone(), score.to_json())).collect();
         let mut object = json!({ "n": table.frame.rows(), "predictions": predictions, "errors": errors });
-        if let Some(intervals) = &intervals {
+        if let Some(intervals) = &answer.tally.intervals {
             object["interval"] = intervals.to_json();
         }
+        answer.tally.notes();
         writeln!(std::io::stdout(), "{object}")?;
         return Ok(Done::Certified);
     }
-    mercer_io::write_with(&options.output, &table, &added, None)?;
+    answer.tally.notes();
+    mercer_io::write_with(&options.output, &table, &answer.added, None)?;
     if !common.quiet {
-        report(options, table.frame.rows(), &added, &scores);
-        if let Some(intervals) = &intervals {
-            say!("{intervals}");
-        }
+        answer.tally.report(options, None);
     }
     Ok(Done::Certified)
 }
@@ -78,14 +88,52 @@ fn check(options: &PredictOptions, model: &Model) -> anyhow::Result<()> {
     }
 }
 
-/// The columns that are added to the table.
-fn columns(model: &Model, frame: &Frame, options: &PredictOptions) -> mercer::Result<Vec<(String, Column)>> {
-    let Some(predicted) = Predicted::by(model, frame)? else {
-        return Ok(names(model, &options.name)
-            .into_iter()
-            .zip(model.predict_frame(frame)?.iter().map(|cells| numbers(cells)))
-            .collect());
-    };
+/// What is added to a table or a part of one, and what is said of it.
+struct Answer {
+    added: Vec<(String, Column)>,
+    tally: Tally,
+}
+
+impl Answer {
+    /// One pass over the rows, whatever is asked of it.
+    fn of(model: &Model, frame: &Frame, options: &PredictOptions) -> mercer::Result<Self> {
+        let values = model.predict_frame(frame)?;
+        let mut added = Vec::new();
+        let scores = match (model.meaning(), Predicted::from_values(model, &values)?) {
+            (Meaning::Classes { target, .. }, Some(mut predicted)) => {
+                added = class_columns(&predicted, &values, options)?;
+                if !options.probability {
+                    predicted.probabilities = None;
+                }
+                scores::of_classes(&predicted, target, frame, &options.name).into_iter().collect()
+            }
+            _ => {
+                let columns = values.iter().map(|cells| numbers(cells));
+                added.extend(names(model, &options.name).into_iter().zip(columns));
+                scores::of_numbers(model, &values, frame, &options.name)
+            }
+        };
+        let unknown = model.encoder().unknown_categories(frame)?;
+        let unknown = unknown.into_iter().map(|(column, count)| (column.to_owned(), count)).collect();
+        let first = added.first().map(|(_, column)| column);
+        let left_out = first.map_or(0, |column| (0..frame.rows()).filter(|row| column.is_missing(*row)).count());
+        Ok(Answer { added, tally: Tally { rows: frame.rows(), left_out, scores, unknown, intervals: None } })
+    }
+
+    fn add_intervals(&mut self, maker: &Maker<'_>, frame: &Frame, observer: Option<&Observer>) -> mercer::Result<()> {
+        let intervals = maker.at(frame, observer)?;
+        self.added.extend(intervals.columns());
+        self.tally.intervals = Some(intervals);
+        Ok(())
+    }
+}
+
+/// The class, its probabilities and decision values.
+fn class_columns(
+    predicted: &Predicted,
+    values: &[Vec<Option<f64>>],
+    options: &PredictOptions,
+) -> mercer::Result<Vec<(String, Column)>> {
     let classes = &predicted.classes;
     let mut added = vec![(options.name.clone(), classes.column(&predicted.codes))];
     if options.probability {
@@ -93,7 +141,6 @@ fn columns(model: &Model, frame: &Frame, options: &PredictOptions) -> mercer::Re
         added.extend(with_classes("probability", classes).zip(shares.iter().map(|cells| numbers(cells))));
     }
     if options.decision {
-        let values = model.predict_frame(frame)?;
         let names: Vec<String> =
             if values.len() == 1 { vec!["decision".into()] } else { with_classes("decision", classes).collect() };
         added.extend(names.into_iter().zip(values.iter().map(|cells| numbers(cells))));
@@ -133,24 +180,5 @@ fn cells(column: &Column) -> Value {
     match column {
         Column::Number(cells) => json!(cells),
         Column::Text(cells) => json!(cells),
-    }
-}
-
-/// On standard error: standard output may be the table.
-fn report(options: &PredictOptions, rows: usize, added: &[(String, Column)], scores: &[Score]) {
-    let place = if options.output == "-" { "standard output" } else { &options.output };
-    let first = added.first().map(|(_, column)| column);
-    let left_out = first.map_or(0, |column| (0..rows).filter(|row| column.is_missing(*row)).count());
-    let without = if left_out > 0 {
-        format!("; {} without prediction (a cell is missing)", integer(left_out))
-    } else {
-        String::new()
-    };
-    say!("{} rows predicted, to {place}{without}", integer(rows - left_out));
-    for score in scores {
-        say!("{score}");
-        if let Some(note) = score.note() {
-            say!("{note}");
-        }
     }
 }

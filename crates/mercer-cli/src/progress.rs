@@ -40,6 +40,11 @@ impl Progress {
         })
     }
 
+    /// Takes the line away.
+    pub fn clear(&self) {
+        self.bar.finish_and_clear();
+    }
+
     /// Says how far a run is that the program itself drives.
     pub fn show(&self, text: String) {
         self.bar.set_message(text);
@@ -58,6 +63,6 @@ impl Progress {
 
 impl Drop for Progress {
     fn drop(&mut self) {
-        self.bar.finish_and_clear();
+        self.clear();
     }
 }

@@ -10,7 +10,7 @@ mod search;
 use std::fmt;
 
 use mercer::Summary;
-use mercer::certificate::{Certificate, LowRank};
+use mercer::certificate::{Certificate, LowRank, Rounding};
 use mercer::criterion::Criterion;
 use mercer::data::Scale;
 
@@ -153,6 +153,31 @@ pub fn low_rank_line(low_rank: &LowRank) -> String {
         }
         Some(_) => format!("{left}, too much for a bound on predictions below the target's spread"),
         None => format!("{left}; no bound is known for how far predictions are from those of all rows"),
+    }
+}
+
+/// A bound to two digits, rounded up.
+fn at_most(bound: f64) -> String {
+    // Rounding to two digits takes off up to 5 %.
+    format!("{:.1e}", 1.05 * bound)
+}
+
+/// What single precision cost.
+pub fn rounding_line(rounding: &Rounding) -> String {
+    let measured = rounding.largest_difference.map(|difference| {
+        format!(
+            "predictions differ by at most {} on {} of its own points",
+            at_most(difference),
+            integer(rounding.points)
+        )
+    });
+    let bound = match rounding.bound {
+        Some(bound) => format!("and by {} anywhere, which is proved", at_most(bound)),
+        None => "without a bound for other points".to_owned(),
+    };
+    match measured {
+        Some(measured) => format!("{measured}, {bound}"),
+        None => "every coefficient differs by at most 6e-8 of itself".to_owned(),
     }
 }
 

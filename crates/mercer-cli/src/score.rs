@@ -13,6 +13,15 @@ pub struct NumberScore {
     pub r2: Option<f64>,
     pub rows: usize,
     pub weight: f64,
+    /// Of the observed numbers.
+    mean: f64,
+    variance: f64,
+}
+
+/// Of all rows, from those of two parts of them.
+fn pooled(a: (f64, f64), b: (f64, f64)) -> f64 {
+    let ((value, weight), (other, other_weight)) = (a, b);
+    (value * weight + other * other_weight) / (weight + other_weight)
 }
 
 /// The weights of all rows, if a column has them.
@@ -40,7 +49,26 @@ impl NumberScore {
             r2: (variance > 0.0).then(|| 1.0 - error / variance),
             rows: all.len(),
             weight: total,
+            mean: center,
+            variance,
         })
+    }
+
+    /// The score of both parts of a table together.
+    pub fn joined(&self, other: &Self) -> Self {
+        let pool = |of: &dyn Fn(&Self) -> f64| pooled((of(self), self.weight), (of(other), other.weight));
+        let mean = pool(&|score| score.mean);
+        let error = pool(&|score| score.rmse * score.rmse);
+        let variance = pool(&|score| score.variance + (score.mean - mean) * (score.mean - mean));
+        NumberScore {
+            rmse: error.sqrt(),
+            mae: pool(&|score| score.mae),
+            r2: (variance > 0.0).then(|| 1.0 - error / variance),
+            rows: self.rows + other.rows,
+            weight: self.weight + other.weight,
+            mean,
+            variance,
+        }
     }
 }
 
@@ -50,6 +78,7 @@ pub struct QuantileScore {
     pub loss: f64,
     pub below: f64,
     pub rows: usize,
+    weight: f64,
 }
 
 impl QuantileScore {
@@ -65,7 +94,14 @@ impl QuantileScore {
             total += weight;
             rows += 1;
         }
-        (rows > 0).then(|| QuantileScore { loss: loss / total, below: below / total, rows })
+        (rows > 0).then(|| QuantileScore { loss: loss / total, below: below / total, rows, weight: total })
+    }
+
+    /// The score of both parts of a table together.
+    pub fn joined(&self, other: &Self) -> Self {
+        let pool = |of: &dyn Fn(&Self) -> f64| pooled((of(self), self.weight), (of(other), other.weight));
+        let (loss, below) = (pool(&|score| score.loss), pool(&|score| score.below));
+        QuantileScore { loss, below, rows: self.rows + other.rows, weight: self.weight + other.weight }
     }
 }
 
@@ -85,12 +121,20 @@ pub struct Predicted {
 impl Predicted {
     /// `None` for a model of numbers.
     pub fn by(model: &Model, frame: &Frame) -> Result<Option<Self>> {
+        if model.classes().is_none() {
+            return Ok(None);
+        }
+        Predicted::from_values(model, &model.predict_frame(frame)?)
+    }
+
+    /// The same from the model's values.
+    pub fn from_values(model: &Model, values: &[Vec<Option<f64>>]) -> Result<Option<Self>> {
         let Meaning::Classes { classes, probability, .. } = model.meaning() else { return Ok(None) };
         let has_probabilities = *probability != Probability::Unknown;
         Ok(Some(Predicted {
             classes: classes.clone(),
-            codes: model.classes_of_frame(frame)?,
-            probabilities: has_probabilities.then(|| model.probabilities_of_frame(frame)).transpose()?,
+            codes: model.classes_from(values)?,
+            probabilities: has_probabilities.then(|| model.probabilities_from(values)).transpose()?,
         }))
     }
 }
@@ -105,6 +149,7 @@ pub struct ClassScore {
     pub rows: usize,
     /// Rows of a class that training did not know; they count as wrong.
     pub unknown: usize,
+    weight: f64,
 }
 
 /// Probabilities below this are taken for it: one row must not decide everything.
@@ -135,7 +180,19 @@ impl ClassScore {
             rows += 1;
         }
         let log_loss = predicted.probabilities.as_ref().map(|_| log_loss / total);
-        (rows > 0).then(|| ClassScore { error: wrong / total, log_loss, rows, unknown })
+        (rows > 0).then(|| ClassScore { error: wrong / total, log_loss, rows, unknown, weight: total })
+    }
+
+    /// The score of both parts of a table together.
+    pub fn joined(&self, other: &Self) -> Self {
+        let pool = |a: f64, b: f64| pooled((a, self.weight), (b, other.weight));
+        ClassScore {
+            error: pool(self.error, other.error),
+            log_loss: self.log_loss.zip(other.log_loss).map(|(a, b)| pool(a, b)),
+            rows: self.rows + other.rows,
+            unknown: self.unknown + other.unknown,
+            weight: self.weight + other.weight,
+        }
     }
 }
 
@@ -208,6 +265,38 @@ mod tests {
         let weighted = ClassScore::of(&found, &truth, Some(&[1.0, 1.0, 0.0, 2.0])).unwrap();
         assert_eq!((weighted.error, weighted.rows), (0.5, 3));
         assert!(ClassScore::of(&found, &[None; 4], None).is_none());
+    }
+
+    #[test]
+    fn parts_join_to_the_score_of_the_whole() {
+        let truth: Vec<f64> = (0..90).map(|i| f64::from(i * i % 37) - 100.0).collect();
+        let values: Vec<Option<f64>> = (0..90).map(|i| (i % 7 > 0).then(|| f64::from(i % 11) - 95.0)).collect();
+        let whole = NumberScore::of(&truth, &values, None).unwrap();
+        let part = |rows: std::ops::Range<usize>| NumberScore::of(&truth[rows.clone()], &values[rows], None).unwrap();
+        let joined = part(0..20).joined(&part(20..21)).joined(&part(22..90)).joined(&part(21..22));
+        assert_eq!(joined.rows, whole.rows);
+        for (a, b) in [(joined.rmse, whole.rmse), (joined.mae, whole.mae), (joined.r2.unwrap(), whole.r2.unwrap())] {
+            assert!((a - b).abs() <= 1e-13 * b.abs(), "{a} for {b}");
+        }
+        let whole = QuantileScore::of(0.3, &truth, &values, None).unwrap();
+        let part =
+            |rows: std::ops::Range<usize>| QuantileScore::of(0.3, &truth[rows.clone()], &values[rows], None).unwrap();
+        let joined = part(0..31).joined(&part(31..90));
+        assert!((joined.loss - whole.loss).abs() < 1e-13 && (joined.below - whole.below).abs() < 1e-13);
+        let text = ["a", "b", "b", "c", "a"].map(|text| Some(text.to_owned()));
+        let found = predicted(&[0, 1, 0, 0, 0]);
+        let observed = truth_of(&text, &found);
+        let whole = ClassScore::of(&found, &observed, None).unwrap();
+        let first = ClassScore::of(&predicted(&[0, 1]), &observed[..2], None).unwrap();
+        let rest = ClassScore::of(&predicted(&[0, 0, 0]), &observed[2..], None).unwrap();
+        let joined = first.joined(&rest);
+        assert_eq!((joined.rows, joined.unknown), (whole.rows, whole.unknown));
+        assert!((joined.error - whole.error).abs() < 1e-15);
+        assert!((joined.log_loss.unwrap() - whole.log_loss.unwrap()).abs() < 1e-13);
+    }
+
+    fn truth_of(text: &[Option<String>], found: &Predicted) -> Vec<Option<Truth>> {
+        truth(&Column::Text(text.to_vec()), &found.classes)
     }
 
     #[test]

@@ -9,6 +9,7 @@ use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
@@ -23,44 +24,97 @@ const MOST_LINKS: usize = 40;
 /// Tells apart the saves of one process.
 static COUNTER: AtomicU64 = AtomicU64::new(0);
 
+/// Temporary files of this process.
+static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// Removes the temporary files of saves under way, for a program that is about to end without finishing them.
+pub fn remove_unfinished() {
+    for path in UNFINISHED.lock().iter().flat_map(|paths| paths.iter()) {
+        let _ = fs::remove_file(path);
+    }
+}
+
 /// Writes `bytes` to the file at `path`, replacing it in one step.
 ///
 /// An existing file keeps its permissions where the system allows it; a symbolic link stays and what it
 /// points at is replaced. On any error the old file is as it was and no temporary file is left.
 pub fn save(path: &Path, bytes: &[u8]) -> Result<()> {
-    let shown = path.display().to_string();
-    let failed = |cause| Error::write(shown.as_str(), cause);
+    let mut pending = Pending::create(path)?;
+    pending.write_all(bytes).map_err(|cause| Error::write(pending.shown.as_str(), cause))?;
+    pending.commit()
+}
 
+/// A file that is written beside the one at its path and takes its place in one step, as [`save`] does; dropped before that,
+/// it goes away and the old file is as it was.
+pub struct Pending {
+    shown: String,
+    target: PathBuf,
+    temporary: Temporary,
+}
+
+impl Pending {
+    /// Begins a file that is to stand at `path`.
+    pub fn create(path: &Path) -> Result<Self> {
+        let shown = path.display().to_string();
+        let target = target_of(path, &shown)?;
+        let (Some(folder), Some(name)) = (folder(&target), target.file_name()) else {
+            return Err(Error::format(&shown, "is not the name of a file; name a file to write to"));
+        };
+        let failed = |cause| Error::write(shown.as_str(), cause);
+        let existing = existing(&target).map_err(failed)?;
+        let prefix = prefix(name);
+        remove_stale(folder, &prefix);
+        let temporary = Temporary::create(folder, &prefix, existing.as_ref()).map_err(failed)?;
+        Ok(Pending { shown, target, temporary })
+    }
+
+    /// Puts the file in its place, on the disk.
+    pub fn commit(mut self) -> Result<()> {
+        let failed = |cause| Error::write(self.shown.as_str(), cause);
+        self.temporary.file.sync_all().map_err(failed)?;
+        fs::rename(&self.temporary.path, &self.target).map_err(failed)?;
+        self.temporary.taken = true;
+        folder(&self.target).map_or(Ok(()), sync_folder).map_err(failed)
+    }
+}
+
+impl Write for Pending {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.temporary.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.temporary.file.flush()
+    }
+}
+
+/// What is at the path now, if anything is.
+fn existing(target: &Path) -> io::Result<Option<Metadata>> {
+    match fs::symlink_metadata(target) {
+        Ok(about) => Ok(Some(about)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Where writing to `path` ends up, if a file may be put there.
+fn target_of(path: &Path, shown: &str) -> Result<PathBuf> {
+    let failed = |cause| Error::write(shown, cause);
     let target = follow(path).map_err(failed)?;
-    let existing = match fs::symlink_metadata(&target) {
-        Ok(about) => Some(about),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-        Err(error) => return Err(failed(error)),
-    };
+    let existing = existing(&target).map_err(failed)?;
     if let Some(about) = &existing
         && !about.is_file()
     {
         let kind = if about.is_dir() { "a folder" } else { "a device or pipe" };
         return Err(Error::format(
-            &shown,
+            shown,
             format!(
                 "only a regular file can be replaced and this is {kind}; \
                  name a file, or - for standard output"
             ),
         ));
     }
-    let (Some(folder), Some(name)) = (folder(&target), target.file_name()) else {
-        return Err(Error::format(&shown, "is not the name of a file; name a file to write to"));
-    };
-
-    let prefix = prefix(name);
-    remove_stale(folder, &prefix);
-    let mut temporary = Temporary::create(folder, &prefix, existing.as_ref()).map_err(failed)?;
-    temporary.file.write_all(bytes).map_err(failed)?;
-    temporary.file.sync_all().map_err(failed)?;
-    fs::rename(&temporary.path, &target).map_err(failed)?;
-    temporary.taken = true;
-    sync_folder(folder).map_err(failed)
+    Ok(target)
 }
 
 /// Where writing to `path` ends up. By hand, because the last link may point at a file that is yet to
@@ -112,6 +166,9 @@ impl Temporary {
                         // system without permissions refuses, and the bytes matter more.
                         let _ = file.set_permissions(about.permissions());
                     }
+                    if let Ok(mut unfinished) = UNFINISHED.lock() {
+                        unfinished.push(path.clone());
+                    }
                     return Ok(Temporary { path, file, taken: false });
                 }
                 // A crashed process that had our number left it.
@@ -127,6 +184,9 @@ impl Drop for Temporary {
         if !self.taken {
             // There is already an error to report, or a panic under way.
             let _ = fs::remove_file(&self.path);
+        }
+        if let Ok(mut unfinished) = UNFINISHED.lock() {
+            unfinished.retain(|path| *path != self.path);
         }
     }
 }

@@ -9,8 +9,9 @@ mod table;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use mercer::data::Frame;
+use mercer::data::{Column, Frame};
 
+use crate::atomic::Pending;
 use crate::error::{Error, Result};
 use crate::{DENSE_LIMIT, Format, ReadOptions};
 
@@ -38,13 +39,28 @@ impl Batches {
     }
 }
 
+/// A Parquet file that is written part by part.
+pub(crate) struct PartWriter(parquet::PartWriter);
+
+impl PartWriter {
+    /// Begins with the columns of a first part, which is yet to be written.
+    pub(crate) fn start(to: Pending, frame: &Frame, extra: &[(String, Column)], name: &str) -> Result<Self> {
+        let batch = table::batch(frame, extra).map_err(|error| failed(name, &error))?;
+        parquet::PartWriter::start(to, batch.schema()).map(PartWriter).map_err(|error| failed(name, &error))
+    }
+
+    pub(crate) fn write(&mut self, frame: &Frame, extra: &[(String, Column)], name: &str) -> Result<()> {
+        let batch = table::batch(frame, extra).map_err(|error| failed(name, &error))?;
+        self.0.write(&batch).map_err(|error| failed(name, &error))
+    }
+
+    pub(crate) fn finish(self, name: &str) -> Result<()> {
+        self.0.finish().map_err(|error| failed(name, &error))?.commit()
+    }
+}
+
 /// The bytes of a table with extra columns; `format` is one of the two.
-pub(crate) fn write(
-    frame: &Frame,
-    extra: &[(String, mercer::data::Column)],
-    format: Format,
-    name: &str,
-) -> Result<Vec<u8>> {
+pub(crate) fn write(frame: &Frame, extra: &[(String, Column)], format: Format, name: &str) -> Result<Vec<u8>> {
     guard(name, || {
         let batch = table::batch(frame, extra).map_err(|error| failed(name, &error))?;
         match format {

@@ -1,11 +1,13 @@
 //! Tables and models as files.
 //!
 //! [`read`] turns CSV, LIBSVM, Parquet and Arrow IPC into a [`mercer::data::Frame`], and [`write()`]
-//! turns one back; [`parts::open`] reads a table a few rows at a time. [`atomic::save`] replaces a file in one step and [`model::load`] reads a model's
+//! turns one back; [`parts::open`] reads a table a few rows at a time, and [`TableWriter`] writes one so. [`onnx::bytes`] makes a model
+//! readable elsewhere. [`atomic::save`] replaces a file in one step and [`model::load`] reads a model's
 //! bytes. No input makes these functions panic; what they refuse they refuse in a sentence.
 
 pub mod atomic;
 pub mod model;
+pub mod onnx;
 pub mod parts;
 
 #[cfg(feature = "arrow")]
@@ -18,12 +20,14 @@ mod libsvm;
 mod number;
 mod sniff;
 mod write;
+mod writer;
 
 use mercer::data::Frame;
 
 pub use crate::detect::Format;
 pub use crate::error::{Error, Result};
 pub use crate::write::{write, write_frame, write_with};
+pub use crate::writer::TableWriter;
 
 /// Bytes that a table may take when no limit was given and a small file can make a large table.
 pub const DENSE_LIMIT: u64 = 4 << 30;

@@ -8,7 +8,7 @@ use mercer::data::{Column, Frame};
 use crate::csv::{self, Before};
 use crate::error::{Error, Result};
 use crate::sniff::SEPARATORS;
-use crate::{Format, ReadOptions, input, read_bytes};
+use crate::{Format, ReadOptions, Table, input, read_bytes};
 
 /// A table of which the rows are read a few at a time. CSV that is not packed is read from the file (or standard input)
 /// as far as it is asked for, and so is a Parquet file; all other formats are read whole at once.
@@ -25,9 +25,9 @@ pub struct Parts {
 
 enum Rest {
     /// Lines to come, and the header that belongs to all of them.
-    Lines { from: Box<dyn BufRead>, header: Vec<u8> },
+    Lines { from: Box<dyn BufRead + Send>, header: Vec<u8> },
     /// The whole table.
-    Table(Frame),
+    Table(Table),
     /// A Parquet file.
     #[cfg(feature = "arrow")]
     Batches(crate::columnar::Batches),
@@ -36,7 +36,7 @@ enum Rest {
 /// Opens the table in the file at `path`, or on standard input for `-`. Separator, header and columns are told from the
 /// first part.
 pub fn open(path: &str, options: &ReadOptions) -> Result<Parts> {
-    let (name, mut from): (&str, Box<dyn BufRead>) = if path == "-" {
+    let (name, mut from): (&str, Box<dyn BufRead + Send>) = if path == "-" {
         (input::STDIN, Box::new(BufReader::new(io::stdin())))
     } else {
         let file = File::open(path).map_err(|cause| Error::read(path, cause))?;
@@ -59,7 +59,7 @@ pub fn open(path: &str, options: &ReadOptions) -> Result<Parts> {
         true => Rest::Lines { from, header: Vec::new() },
         false => {
             let bytes = input::read_limited(from, name, "the input", options.memory_limit)?;
-            Rest::Table(read_bytes(bytes, name, options)?.frame)
+            Rest::Table(read_bytes(bytes, name, options)?)
         }
     };
     let (before, width, texts) = (Before::default(), None, Vec::new());
@@ -70,21 +70,43 @@ impl Parts {
     /// The next rows, at most `most` of them (of Parquet files up to a batch more); `None` when there are no more. Waits for
     /// input until `most` rows are there or the input has ended.
     pub fn next(&mut self, most: usize) -> Result<Option<Frame>> {
-        let frame = match &mut self.rest {
-            Rest::Table(table) => {
-                let end = table.rows().min(self.before.rows + most);
-                table.select_rows(&(self.before.rows..end).collect::<Vec<usize>>())
-            }
-            Rest::Lines { .. } => self.next_lines(most)?,
-            #[cfg(feature = "arrow")]
-            Rest::Batches(batches) => batches.next(most, &self.name)?,
-        };
-        self.before.rows += frame.rows();
+        let frame = self.next_table(most)?.frame;
         Ok((frame.rows() > 0).then_some(frame))
     }
 
-    fn next_lines(&mut self, most: usize) -> Result<Frame> {
-        let Rest::Lines { from, header } = &mut self.rest else { return Ok(Frame::default()) };
+    /// The same, with the cells of CSV as they were written; without rows when there are no more.
+    pub fn next_table(&mut self, most: usize) -> Result<Table> {
+        let table = match &mut self.rest {
+            Rest::Table(Table { frame, .. }) => {
+                let end = frame.rows().min(self.before.rows + most);
+                frame.select_rows(&(self.before.rows..end).collect::<Vec<usize>>()).into()
+            }
+            Rest::Lines { .. } => self.next_lines(most)?,
+            #[cfg(feature = "arrow")]
+            Rest::Batches(batches) => batches.next(most, &self.name)?.into(),
+        };
+        self.before.rows += table.frame.rows();
+        Ok(table)
+    }
+
+    /// The table, if it had to be read whole because its format does not come in parts.
+    pub fn whole(self) -> Result<Table, Self> {
+        match self.rest {
+            Rest::Table(table) => Ok(table),
+            _ => Err(self),
+        }
+    }
+
+    /// Columns that are text in every part, as they are in the whole table, even where a part has only numbers in them. To be
+    /// called before the first part is read.
+    #[must_use]
+    pub fn with_text_columns(mut self, texts: Vec<bool>) -> Self {
+        self.texts = texts;
+        self
+    }
+
+    fn next_lines(&mut self, most: usize) -> Result<Table> {
+        let Rest::Lines { from, header } = &mut self.rest else { return Ok(Frame::default().into()) };
         let is_first = self.width.is_none();
         let mut bytes = header.clone();
         let header_lines = count_lines(header);
@@ -104,7 +126,7 @@ impl Parts {
         }
         let lines = count_lines(&bytes) - header_lines;
         if found == 0 && !is_first {
-            return Ok(Frame::default());
+            return Ok(Frame::default().into());
         }
         let start = bytes[..first_record].to_vec();
         let before = Before { lines: self.before.lines.saturating_sub(header_lines), ..self.before };
@@ -122,7 +144,7 @@ impl Parts {
             let problem = format!("row {row} has {} cells, the first row has {width}", frame.names().len());
             return Err(Error::format(&self.name, problem));
         }
-        Ok(frame)
+        Ok(Table { frame, source: Some(source) })
     }
 }
 

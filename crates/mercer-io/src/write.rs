@@ -15,10 +15,10 @@ use crate::number;
 use crate::{Format, Table};
 
 /// What standard output is called in messages.
-const STDOUT: &str = "standard output";
+pub(crate) const STDOUT: &str = "standard output";
 
 /// Columns that stand at the right of a table.
-type Extra = [(String, Column)];
+pub(crate) type Extra = [(String, Column)];
 
 /// Writes a table with extra columns at its right to the file at `path`, or to standard output for `-`.
 ///
@@ -58,7 +58,8 @@ fn write_parts(
     let bytes = match format.or_else(|| Format::from_path(path)).unwrap_or(Format::Csv) {
         Format::Csv => {
             refuse_binary_name(path, format)?;
-            let text = to_csv(path, frame, source, extra).map_err(|cause| Error::write(name, cause))?;
+            let dialect = Dialect::new(path, source);
+            let text = to_csv(&dialect, frame, source, extra, true).map_err(|cause| Error::write(name, cause))?;
             if is_gz(path) { gzip(&text).map_err(|cause| Error::write(name, cause))? } else { text }
         }
         binary @ (Format::Parquet | Format::Arrow) => crate::to_columnar(frame, extra, binary, name)?,
@@ -74,7 +75,7 @@ fn write_parts(
 }
 
 /// Extra columns must be as long as the table and have names of their own.
-fn check(frame: &Frame, extra: &Extra) -> Result<()> {
+pub(crate) fn check(frame: &Frame, extra: &Extra) -> Result<()> {
     for (index, (name, cells)) in extra.iter().enumerate() {
         if cells.len() != frame.rows() {
             let expected = format!("{} rows", frame.rows());
@@ -92,7 +93,7 @@ fn check(frame: &Frame, extra: &Extra) -> Result<()> {
     Ok(())
 }
 
-fn is_gz(path: &str) -> bool {
+pub(crate) fn is_gz(path: &str) -> bool {
     path.to_ascii_lowercase().ends_with(".gz")
 }
 
@@ -114,7 +115,7 @@ fn gzip(bytes: &[u8]) -> io::Result<Vec<u8>> {
 }
 
 /// How a CSV file is written.
-struct Dialect {
+pub(crate) struct Dialect {
     separator: u8,
     decimal_comma: bool,
     crlf: bool,
@@ -122,7 +123,7 @@ struct Dialect {
 
 impl Dialect {
     /// The source's, unless the extension promises another separator.
-    fn new(path: &str, source: Option<&CsvSource>) -> Self {
+    pub(crate) fn new(path: &str, source: Option<&CsvSource>) -> Self {
         let decimal_comma = source.is_some_and(|source| source.decimal_comma);
         let usual = if decimal_comma { b';' } else { b',' };
         let separator = match source.map(|source| source.separator) {
@@ -141,15 +142,21 @@ impl Dialect {
 }
 
 /// The table as CSV; the source's cells where there is a source, the frame's otherwise.
-fn to_csv(path: &str, frame: &Frame, source: Option<&CsvSource>, extra: &Extra) -> io::Result<Vec<u8>> {
-    let dialect = Dialect::new(path, source);
+pub(crate) fn to_csv(
+    dialect: &Dialect,
+    frame: &Frame,
+    source: Option<&CsvSource>,
+    extra: &Extra,
+    with_names: bool,
+) -> io::Result<Vec<u8>> {
     let mut writer = WriterBuilder::new()
         .delimiter(dialect.separator)
         .quote_style(QuoteStyle::Necessary)
         .terminator(if dialect.crlf { Terminator::CRLF } else { Terminator::Any(b'\n') })
         .from_writer(Vec::new());
-    let names = frame.names().iter().chain(extra.iter().map(|(name, _)| name));
-    writer.write_record(names)?;
+    if with_names {
+        writer.write_record(frame.names().iter().chain(extra.iter().map(|(name, _)| name)))?;
+    }
 
     let mut number = String::new();
     match source {
@@ -162,7 +169,7 @@ fn to_csv(path: &str, frame: &Frame, source: Option<&CsvSource>, extra: &Extra) 
                 for cell in record {
                     writer.write_field(dialect.cell(cell))?;
                 }
-                write_extra(&mut writer, extra, row, &dialect, &mut number)?;
+                write_extra(&mut writer, extra, row, dialect, &mut number)?;
                 row += 1;
                 writer.write_record(None::<&[u8]>)
             })?;
@@ -170,10 +177,10 @@ fn to_csv(path: &str, frame: &Frame, source: Option<&CsvSource>, extra: &Extra) 
         None => {
             for row in 0..frame.rows() {
                 for (_, column) in frame.iter() {
-                    let cell = cell_text(column, row, &dialect, &mut number);
+                    let cell = cell_text(column, row, dialect, &mut number);
                     writer.write_field(dialect.cell(cell.as_bytes()))?;
                 }
-                write_extra(&mut writer, extra, row, &dialect, &mut number)?;
+                write_extra(&mut writer, extra, row, dialect, &mut number)?;
                 writer.write_record(None::<&[u8]>)?;
             }
         }

@@ -41,6 +41,21 @@ pub struct Certificate {
     /// What is certain where a factor stood in the place of the kernel matrix.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub low_rank: Option<LowRank>,
+    /// What it cost to store points and coefficients in single precision, where that was done. Then `digits` counts it, too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rounding: Option<Rounding>,
+}
+
+/// How far a model's predictions are from those of the model it was rounded from, in the units of the target.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rounding {
+    /// The largest difference on the model's own points (a part of them, if there are many).
+    pub largest_difference: Option<f64>,
+    /// How many points that were.
+    pub points: usize,
+    /// No prediction anywhere differs by more; `None` for kernels that grow without bound.
+    pub bound: Option<f64>,
 }
 
 /// How far a fit on a factor, K ≈ FFᵀ, can be from the fit on K with the same kernel, exponent and λ.
@@ -94,6 +109,7 @@ impl Certificate {
             digits: (digits * 10.0).floor() / 10.0,
             duality_gap: None,
             low_rank: None,
+            rounding: None,
         }
     }
 
@@ -112,6 +128,7 @@ impl Certificate {
             digits: 0.0,
             duality_gap,
             low_rank: None,
+            rounding: None,
         }
     }
 

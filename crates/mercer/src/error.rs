@@ -166,6 +166,15 @@ impl Error {
         Error::Cell { row, column: column.into(), problem: problem.into() }
     }
 
+    /// The same error where this many rows stand before the table in which it was found: parts of a table count from 1, too.
+    #[must_use]
+    pub fn below(mut self, rows: usize) -> Self {
+        if let Error::Cell { row, .. } | Error::MissingCell { row, .. } = &mut self {
+            *row += rows;
+        }
+        self
+    }
+
     /// A size that differs from what it must be.
     pub fn shape(what: impl Into<String>, expected: impl ToString, got: impl ToString) -> Self {
         Error::Shape { what: what.into(), expected: expected.to_string(), got: got.to_string() }

@@ -5,8 +5,10 @@
 //! 16  length of the text (u64)          24  count of numbers (u64)
 //! 32  header (JSON), text (names and categories), numbers (f64), SHA-256 of everything before it
 //! ```
+//! Version 2 is for models in single precision: at 32 stands a count of further numbers (u64), and they follow the others as f32.
 //! All little-endian. Every length is checked against the bytes that are there before anything is reserved.
 
+mod sections;
 mod text;
 
 use serde::{Deserialize, Serialize};
@@ -15,17 +17,10 @@ use thiserror::Error;
 
 use crate::data::{Encoder, Feature, Missing, Scale, TextAs};
 use crate::kernel::{self, Points};
-use crate::linalg::Matrix;
 use crate::linear::expand;
-use crate::model::{Expansion, KeptTargets, Meaning, Model, Summary};
-
-const MAGIC: [u8; 8] = [0x93, b'M', b'E', b'R', b'C', b'E', b'R', b'\n'];
-const VERSION: u32 = 1;
-/// Bytes before the parts of a file, and of its checksum behind them.
-pub(crate) const FIXED: usize = 32;
-pub(crate) const CHECKSUM: usize = 32;
-/// A header is a page of facts; more than this is a lie or a mistake.
-const LONGEST_HEADER: usize = 1 << 20;
+use crate::model::{Expansion, KeptTargets, Meaning, Model, Precision, Summary};
+pub(crate) use sections::{CHECKSUM, FIXED, verified};
+use sections::{LONGEST_HEADER, MAGIC, Numbers, SINGLE_VERSION, Sections, Singles, VERSION};
 
 /// The ways in which bytes can fail to be a model.
 #[derive(Debug, Clone, PartialEq, Error)]
@@ -35,7 +30,7 @@ pub enum FormatError {
     #[error("this is not a Mercer model file")]
     NotAModel,
     /// Written by a later version.
-    #[error("the model file has version {0}; this program reads up to version {VERSION}")]
+    #[error("the model file has version {0}; this program reads up to version {SINGLE_VERSION}")]
     Version(u32),
     /// The lengths in the file do not add up to its size.
     #[error("the model file is damaged: it says {said} bytes and has {found}")]
@@ -120,6 +115,7 @@ pub fn is_model(bytes: &[u8]) -> bool {
 pub fn to_bytes(model: &Model) -> Result<Vec<u8>, FormatError> {
     let encoder = &model.encoder;
     let mut numbers = Vec::new();
+    let mut function = Vec::new();
     for feature in &encoder.features {
         if let Feature::Number { log, shift, scale, fill, .. } = feature {
             numbers.extend([*shift, *scale, *fill]);
@@ -131,25 +127,32 @@ pub fn to_bytes(model: &Model) -> Result<Vec<u8>, FormatError> {
     }
     let (is_linear, points, width, code_columns) = match &model.expansion {
         Expansion::Linear { coefficients } => {
-            numbers.extend_from_slice(coefficients.as_slice());
+            function.extend_from_slice(coefficients.as_slice());
             (true, 0, coefficients.rows(), 0)
         }
         Expansion::Kernel { points, alpha } => {
-            numbers.extend_from_slice(alpha.as_slice());
+            function.extend_from_slice(alpha.as_slice());
             for j in 0..points.features() {
-                numbers.extend_from_slice(points.feature(j));
-            }
-            for j in 0..points.code_columns() {
-                numbers.extend(points.codes(j).iter().map(|code| f64::from(*code)));
+                function.extend_from_slice(points.feature(j));
             }
             (false, points.rows(), points.features(), points.code_columns())
         }
     };
+    let mut singles = Vec::new();
+    match model.precision {
+        Precision::Double => numbers.append(&mut function),
+        Precision::Single => singles.extend(function.iter().map(|x| *x as f32)),
+    }
+    if let Expansion::Kernel { points, .. } = &model.expansion {
+        for j in 0..points.code_columns() {
+            numbers.extend(points.codes(j).iter().map(|code| f64::from(*code)));
+        }
+    }
     if let Some(kept) = &model.kept {
         numbers.extend_from_slice(kept.y.as_slice());
         numbers.extend(kept.weights.iter().flatten());
     }
-    if numbers.iter().any(|x| !x.is_finite()) {
+    if numbers.iter().any(|x| !x.is_finite()) || singles.iter().any(|x| !x.is_finite()) {
         return Err(FormatError::NotFinite);
     }
     let header = Header {
@@ -174,17 +177,21 @@ pub fn to_bytes(model: &Model) -> Result<Vec<u8>, FormatError> {
         return Err(FormatError::TooLarge(format!("its header has {} bytes", header.len())));
     }
     let text = text::write(&encoder.features)?;
-    let mut bytes = Vec::with_capacity(FIXED + header.len() + text.len() + 8 * numbers.len() + CHECKSUM);
+    let of_numbers = 8 * (1 + numbers.len()) + 4 * singles.len();
+    let mut bytes = Vec::with_capacity(FIXED + header.len() + text.len() + of_numbers + CHECKSUM);
+    let is_single = model.precision == Precision::Single;
     bytes.extend(MAGIC);
-    bytes.extend(VERSION.to_le_bytes());
+    bytes.extend(if is_single { SINGLE_VERSION } else { VERSION }.to_le_bytes());
     bytes.extend((header.len() as u32).to_le_bytes());
     bytes.extend((text.len() as u64).to_le_bytes());
     bytes.extend((numbers.len() as u64).to_le_bytes());
+    if is_single {
+        bytes.extend((singles.len() as u64).to_le_bytes());
+    }
     bytes.extend(header);
     bytes.extend(text);
-    for number in numbers {
-        bytes.extend(number.to_le_bytes());
-    }
+    bytes.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
+    bytes.extend(singles.iter().flat_map(|number| number.to_le_bytes()));
     let checksum = Sha256::digest(&bytes);
     bytes.extend_from_slice(&checksum);
     Ok(bytes)
@@ -203,17 +210,20 @@ pub fn from_bytes(bytes: &[u8]) -> Result<Model, FormatError> {
     }
     let length = if header.is_linear { header.width } else { header.points };
     let count = sections.numbers.len() / 8;
-    let carried = [
-        length.checked_mul(targets),
-        header.points.checked_mul(header.width),
+    let function = checked_sum([length.checked_mul(targets), header.points.checked_mul(header.width)]);
+    let others = checked_sum([
         header.points.checked_mul(header.code_columns),
         if header.keeps_targets { header.points.checked_mul(targets) } else { Some(0) },
         Some(if header.keeps_weights { header.points } else { 0 }),
-    ]
-    .into_iter()
-    .try_fold(0_usize, |sum, part| sum.checked_add(part?))
-    .filter(|carried| *carried <= count);
-    let Some(carried) = carried else { return contradiction("its sizes do not fit its numbers") };
+    ]);
+    // In single precision the function has its own numbers, and all others are doubles.
+    let carried = match sections.singles {
+        Some(singles) => others.filter(|_| function == Some(singles.len() / 4)),
+        None => checked_sum([function, others]),
+    };
+    let Some(carried) = carried.filter(|carried| *carried <= count) else {
+        return contradiction("its sizes do not fit its numbers");
+    };
     if header.keeps_weights && !header.keeps_targets || header.keeps_targets && header.is_linear {
         return contradiction("weights without targets, or targets without points");
     }
@@ -248,6 +258,7 @@ pub fn from_bytes(bytes: &[u8]) -> Result<Model, FormatError> {
     }
 
     let mut numbers = Numbers { bytes: sections.numbers };
+    let mut singles = sections.singles.map(|bytes| Singles { bytes });
     let mut encoder = encoder;
     for feature in &mut encoder.features {
         if let Feature::Number { log, shift, scale, fill, .. } = feature {
@@ -284,11 +295,15 @@ pub fn from_bytes(bytes: &[u8]) -> Result<Model, FormatError> {
     if header.is_linear && kernel.linear_scale().is_none() {
         return contradiction("a linear function with another kernel");
     }
-    let coefficients = numbers.matrix(length, targets)?;
+    let mut of_function = |rows: usize, cols: usize| match &mut singles {
+        Some(singles) => singles.matrix(rows, cols),
+        None => numbers.matrix(rows, cols),
+    };
+    let coefficients = of_function(length, targets)?;
     let expansion = if header.is_linear {
         Expansion::Linear { coefficients }
     } else {
-        let x = numbers.matrix(header.points, header.width)?;
+        let x = of_function(header.points, header.width)?;
         let codes = (0..header.code_columns)
             .map(|_| (0..header.points).map(|_| numbers.code()).collect())
             .collect::<Result<_, _>>()?;
@@ -307,7 +322,12 @@ pub fn from_bytes(bytes: &[u8]) -> Result<Model, FormatError> {
         return Err(FormatError::NotFinite);
     }
     header.meaning.check(targets).map_err(FormatError::Contradiction)?;
-    Ok(Model { encoder, kernel, expansion, summaries: header.summaries, meaning: header.meaning, kept })
+    let precision = if sections.singles.is_some() { Precision::Single } else { Precision::Double };
+    Ok(Model { encoder, kernel, expansion, summaries: header.summaries, meaning: header.meaning, kept, precision })
+}
+
+fn checked_sum<const N: usize>(parts: [Option<usize>; N]) -> Option<usize> {
+    parts.into_iter().try_fold(0_usize, |sum, part| sum.checked_add(part?))
 }
 
 /// A message that quotes a file does not repeat the whole of it.
@@ -317,78 +337,5 @@ fn shortened(message: &str) -> String {
         message.to_owned()
     } else {
         message.chars().take(LONGEST).chain(['…']).collect()
-    }
-}
-
-/// The parts of a file whose lengths and checksum are right.
-struct Sections<'a> {
-    header: &'a [u8],
-    text: &'a [u8],
-    numbers: &'a [u8],
-}
-
-impl<'a> Sections<'a> {
-    fn split(bytes: &'a [u8]) -> Result<Self, FormatError> {
-        let fixed: &[u8; FIXED] = bytes.first_chunk().ok_or(FormatError::NotAModel)?;
-        if fixed[..8] != MAGIC || bytes.len() < FIXED + CHECKSUM {
-            return Err(FormatError::NotAModel);
-        }
-        let u32_at = |at: usize| u32::from_le_bytes(std::array::from_fn(|i| fixed[at + i]));
-        let u64_at = |at: usize| u64::from_le_bytes(std::array::from_fn(|i| fixed[at + i]));
-        let version = u32_at(8);
-        if version != VERSION {
-            return Err(FormatError::Version(version));
-        }
-        let (header, text, numbers) = (u64::from(u32_at(12)), u64_at(16), u64_at(24));
-        if header > LONGEST_HEADER as u64 {
-            return Err(FormatError::Header(format!("it has {header} bytes, more than {LONGEST_HEADER}")));
-        }
-        let said = numbers.checked_mul(8).and_then(|numbers| numbers.checked_add(text)?.checked_add(header));
-        let content = verified(bytes, said)?;
-        let (header, rest) = content.split_at(header as usize);
-        let (text, numbers) = rest.split_at(text as usize);
-        Ok(Sections { header, text, numbers })
-    }
-}
-
-/// What stands between the fixed head of a file and its checksum, once its length is the one that is said and the checksum is right.
-pub(crate) fn verified(bytes: &[u8], said: Option<u64>) -> Result<&[u8], FormatError> {
-    let said = said.and_then(|said| said.checked_add((FIXED + CHECKSUM) as u64)).unwrap_or(u64::MAX);
-    if said != bytes.len() as u64 {
-        return Err(FormatError::Length { said, found: bytes.len() as u64 });
-    }
-    let (content, checksum) = bytes.split_at(bytes.len() - CHECKSUM);
-    if Sha256::digest(content).as_slice() != checksum {
-        return Err(FormatError::Checksum);
-    }
-    Ok(&content[FIXED..])
-}
-
-/// Reads numbers one after the other.
-struct Numbers<'a> {
-    bytes: &'a [u8],
-}
-
-impl Numbers<'_> {
-    fn one(&mut self) -> Result<f64, FormatError> {
-        let (number, rest) = self.bytes.split_first_chunk().ok_or(FormatError::NotAModel)?;
-        self.bytes = rest;
-        let number = f64::from_le_bytes(*number);
-        if number.is_finite() { Ok(number) } else { Err(FormatError::NotFinite) }
-    }
-
-    fn code(&mut self) -> Result<u32, FormatError> {
-        let number = self.one()?;
-        if number.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&number) {
-            Ok(number as u32)
-        } else {
-            Err(FormatError::Contradiction("a category's code is not a whole number".into()))
-        }
-    }
-
-    fn matrix(&mut self, rows: usize, cols: usize) -> Result<Matrix, FormatError> {
-        // The sizes were checked against the numbers that are there.
-        let data = (0..rows * cols).map(|_| self.one()).collect::<Result<Vec<f64>, _>>()?;
-        Matrix::from_columns(rows, cols, data).map_err(|error| FormatError::Contradiction(error.to_string()))
     }
 }

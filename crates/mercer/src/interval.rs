@@ -153,7 +153,8 @@ impl<'m> Intervals<'m> {
     fn at_points(&self, new: &Points, observer: Option<&Observer>) -> Result<Vec<(Vec<f64>, Vec<f64>)>> {
         let Refitted { model, training, spectrum, targets, .. } = &self.refitted;
         let projector = Projector::new(spectrum, &**model.kernel(), &training.points, training.weights.as_deref());
-        let height = (BLOCK / training.rows().max(1)).clamp(1, 512);
+        // A power of two: parts of a table that are multiples of 512 rows are cut as the whole table is, to the same bits.
+        let height = 1 << (BLOCK / training.rows().max(1)).clamp(1, 512).ilog2();
         let mut ends = vec![(Vec::new(), Vec::new()); targets.len()];
         for start in (0..new.rows()).step_by(height) {
             told(observer, "intervals")?;

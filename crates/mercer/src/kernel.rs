@@ -14,6 +14,7 @@
 
 pub mod combine;
 mod expression;
+mod formula;
 mod points;
 pub mod product;
 pub mod radial;
@@ -28,6 +29,7 @@ use crate::linalg::Matrix;
 use crate::table::Entry;
 
 pub use expression::parse;
+pub use formula::{Decay, Formula};
 pub use points::{Point, Points};
 
 /// A kernel that can be shared between threads and models.
@@ -123,6 +125,11 @@ pub trait Kernel: Debug + Send + Sync {
 
     /// Its lengthscale, if it has one for all features.
     fn single_lengthscale(&self) -> Option<f64> {
+        None
+    }
+
+    /// The kernel as a formula that others can evaluate, if it has one and its parameters are numbers by now.
+    fn formula(&self) -> Option<Formula> {
         None
     }
 

@@ -494,10 +494,11 @@ pub(crate) struct Parts {
 impl Parts {
     /// Adds Σ aᵢbᵢ. All calls but the last must bring a multiple of the lanes' number of terms.
     pub fn add_products(&mut self, a: &[f64], b: &[f64]) {
-        let lanes = &mut self.lanes;
-        vectorize(
+        // A copy: through a reference the compiler must fear that sums and terms overlap, and adds one number at a time.
+        let mut lanes = self.lanes;
+        self.lanes = vectorize(
             #[inline(always)]
-            || {
+            move || {
                 let (a_blocks, b_blocks) = (a.chunks_exact(LANES), b.chunks_exact(LANES));
                 let (a_rest, b_rest) = (a_blocks.remainder(), b_blocks.remainder());
                 for (x, y) in a_blocks.zip(b_blocks) {
@@ -508,6 +509,7 @@ impl Parts {
                 for (l, (x, y)) in a_rest.iter().zip(b_rest).enumerate() {
                     lanes[l] += x * y;
                 }
+                lanes
             },
         );
     }

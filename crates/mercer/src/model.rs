@@ -2,6 +2,7 @@
 
 mod classify;
 mod kept;
+mod single;
 
 use serde::{Deserialize, Serialize};
 
@@ -24,6 +25,17 @@ pub struct Model {
     pub(crate) meaning: Meaning,
     /// Targets and weights of the points, for what needs the fit again: intervals and standard errors.
     pub(crate) kept: Option<KeptTargets>,
+    /// How points and coefficients are stored.
+    pub(crate) precision: Precision,
+}
+
+/// How the numbers of a model's function are stored; predictions are always computed in double precision.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Precision {
+    /// As f64: what was fitted, bit for bit.
+    Double,
+    /// As f32: half the size.
+    Single,
 }
 
 /// The function itself, for all targets.
@@ -225,12 +237,17 @@ impl Model {
         }
     }
 
-    /// The points that f is a sum over, one row each and scaled as the kernel sees them; `None` for a linear function.
-    pub fn centres(&self) -> Option<Matrix> {
+    /// The points x₁, …, xₙ of f(x) = Σ αᵢ k(x, xᵢ), as the kernel sees them; `None` for a linear function.
+    pub fn centres(&self) -> Option<&Points> {
         match &self.expansion {
-            Expansion::Kernel { points, .. } => Some(points.to_matrix()),
+            Expansion::Kernel { points, .. } => Some(points),
             Expansion::Linear { .. } => None,
         }
+    }
+
+    /// How points and coefficients are stored.
+    pub fn precision(&self) -> Precision {
+        self.precision
     }
 
     /// α of target `t` (for a linear function: its coefficients).

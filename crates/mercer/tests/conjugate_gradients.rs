@@ -214,7 +214,7 @@ fn many_landmarks_agree_with_the_direct_solution_on_the_same_landmarks() {
         assert_eq!(found.model.points(), 60);
         // The same problem as ridge regression in the features of those landmarks, by singular values: an oracle that shares
         // neither the preconditioner nor the iterations.
-        let centres = found.model.centres().unwrap();
+        let centres = found.model.centres().unwrap().to_matrix();
         let kernel =
             |a: [f64; 2], b: [f64; 2]| libm::exp(-0.5 * ((a[0] - b[0]).powi(2) + (a[1] - b[1]).powi(2)) / (0.7 * 0.7));
         let centre = |j: usize| [centres.get(j, 0), centres.get(j, 1)];

@@ -5,7 +5,7 @@ use std::fmt;
 use mercer::criterion::Folds;
 use mercer::data::{Column, Frame};
 use mercer::interval::{Bounds, Coverage, Intervals, Method};
-use mercer::{Model, Training};
+use mercer::{Model, Observer, Training};
 use serde_json::{Map, Value, json};
 
 use super::{names, numbers};
@@ -34,8 +34,22 @@ pub struct Added {
     targets: Vec<Target>,
 }
 
+/// Makes intervals for one table after another.
+pub struct Maker<'m> {
+    model: &'m Model,
+    intervals: Intervals<'m>,
+    options: &'m PredictOptions,
+    rows: usize,
+    is_weighted: bool,
+}
+
 /// Nothing unless intervals were asked for.
-pub fn of(model: &Model, frame: &Frame, options: &PredictOptions, common: &Common) -> anyhow::Result<Option<Added>> {
+pub fn maker<'m>(
+    model: &'m Model,
+    options: &'m PredictOptions,
+    common: &Common,
+    progress: &Progress,
+) -> anyhow::Result<Option<Maker<'m>>> {
     let asked = &options.intervals;
     let Some(level) = asked.interval else { return Ok(None) };
     if let Some(reason) = model.is_not_spectral() {
@@ -59,22 +73,33 @@ pub fn of(model: &Model, frame: &Frame, options: &PredictOptions, common: &Commo
         IntervalMethod::CrossValidation => Method::CvPlus(Folds::random(rows, asked.folds, common.seed)?),
         IntervalMethod::GaussianProcess => Method::GaussianProcess,
     };
-    let progress = Progress::start(common.quiet);
-    let observer = progress.observer();
-    let intervals = Intervals::new(model, training, &method, level, Some(&observer))?;
-    let bounds = intervals.at_frame(frame, Some(&observer))?;
-    drop(progress);
-    let targets = names(model, &options.name).into_iter().zip(bounds).zip(model.summaries());
-    let targets = targets.map(|((name, bounds), summary)| {
-        let coverage = match frame.column(&summary.target) {
-            Ok(Column::Number(truth)) => bounds.coverage(truth),
-            _ => None,
-        };
-        Target { name, column: summary.target.clone(), bounds, coverage }
-    });
-    let was_chosen = model.summaries().iter().any(|summary| summary.chosen_by.is_some());
-    let targets = targets.collect();
-    Ok(Some(Added { level, method: asked.method, folds: asked.folds, rows, is_weighted, was_chosen, targets }))
+    let intervals = Intervals::new(model, training, &method, level, Some(&progress.observer()))?;
+    Ok(Some(Maker { model, intervals, options, rows, is_weighted }))
+}
+
+impl Maker<'_> {
+    /// The intervals at the rows of a table.
+    pub fn at(&self, frame: &Frame, observer: Option<&Observer>) -> mercer::Result<Added> {
+        let (model, asked) = (self.model, &self.options.intervals);
+        let bounds = self.intervals.at_frame(frame, observer)?;
+        let targets = names(model, &self.options.name).into_iter().zip(bounds).zip(model.summaries());
+        let targets = targets.map(|((name, bounds), summary)| {
+            let coverage = match frame.column(&summary.target) {
+                Ok(Column::Number(truth)) => bounds.coverage(truth),
+                _ => None,
+            };
+            Target { name, column: summary.target.clone(), bounds, coverage }
+        });
+        Ok(Added {
+            level: asked.interval.unwrap_or(f64::NAN),
+            method: asked.method,
+            folds: asked.folds,
+            rows: self.rows,
+            is_weighted: self.is_weighted,
+            was_chosen: model.summaries().iter().any(|summary| summary.chosen_by.is_some()),
+            targets: targets.collect(),
+        })
+    }
 }
 
 /// The training rows: from the table that was named, or the model's own.
@@ -93,6 +118,29 @@ pub fn training(
 }
 
 impl Added {
+    /// The coverage of this part of a table and of another part together; the intervals themselves are let go.
+    #[must_use]
+    pub fn joined(mut self, other: &Added) -> Self {
+        for (own, other) in self.targets.iter_mut().zip(&other.targets) {
+            own.bounds = Bounds { lower: Vec::new(), upper: Vec::new() };
+            own.coverage = match (own.coverage, other.coverage) {
+                (Some(a), Some(b)) => {
+                    let rows = a.rows + b.rows;
+                    let pooled = |x: f64, y: f64| (x * a.rows as f64 + y * b.rows as f64) / rows as f64;
+                    let (share, mean_width) = (pooled(a.share, b.share), pooled(a.mean_width, b.mean_width));
+                    Some(Coverage { rows, share, mean_width })
+                }
+                (a, b) => a.or(b),
+            };
+        }
+        self
+    }
+
+    /// Forgets how intervals did against columns that turned out not to be numbers.
+    pub fn without(&mut self, columns: &[String]) {
+        self.targets.iter_mut().filter(|target| columns.contains(&target.column)).for_each(|t| t.coverage = None);
+    }
+
     pub fn columns(&self) -> Vec<(String, Column)> {
         let both = |target: &Target| {
             let name = |end: &str| format!("{}_{end}", target.name);

@@ -14,7 +14,8 @@ use crate::score::{ClassScore, NumberScore, Predicted, QuantileScore, quantile_o
 pub struct Score {
     /// The column that was added.
     pub name: String,
-    target: String,
+    /// The column it was compared with.
+    pub target: String,
     kind: Kind,
 }
 
@@ -24,31 +25,29 @@ enum Kind {
     Classes(ClassScore),
 }
 
-/// Those that the table allows.
-pub fn scores(model: &Model, frame: &Frame, name: &str, probability: bool) -> mercer::Result<Vec<Score>> {
-    if let (Meaning::Classes { target, .. }, Some(mut predicted)) = (model.meaning(), Predicted::by(model, frame)?) {
-        if !probability {
-            predicted.probabilities = None;
-        }
-        let Ok(column) = frame.column(target) else { return Ok(Vec::new()) };
-        let score = ClassScore::of(&predicted, &truth(column, &predicted.classes), None);
-        let kind = score.map(Kind::Classes);
-        return Ok(kind.map(|kind| Score { name: name.into(), target: target.clone(), kind }).into_iter().collect());
-    }
+/// The score of a model of classes, if the table has the target.
+pub fn of_classes(predicted: &Predicted, target: &str, frame: &Frame, name: &str) -> Option<Score> {
+    let column = frame.column(target).ok()?;
+    let kind = Kind::Classes(ClassScore::of(predicted, &truth(column, &predicted.classes), None)?);
+    Some(Score { name: name.into(), target: target.into(), kind })
+}
+
+/// The same for a model of numbers and its values.
+pub fn of_numbers(model: &Model, values: &[Vec<Option<f64>>], frame: &Frame, name: &str) -> Vec<Score> {
     let of_quantiles = matches!(model.meaning(), Meaning::Quantiles { .. });
     let mut all = Vec::new();
-    for ((summary, values), name) in model.summaries().iter().zip(model.predict_frame(frame)?).zip(names(model, name)) {
+    for ((summary, values), name) in model.summaries().iter().zip(values).zip(names(model, name)) {
         let target = plain_target(&summary.target, &summary.loss).to_owned();
         let Ok(Column::Number(truth)) = frame.column(&target) else { continue };
         let kind = match quantile_of(&summary.loss).filter(|_| of_quantiles) {
             Some(quantile) => {
-                QuantileScore::of(quantile, truth, &values, None).map(|score| Kind::Quantile(quantile, score))
+                QuantileScore::of(quantile, truth, values, None).map(|score| Kind::Quantile(quantile, score))
             }
-            None => NumberScore::of(truth, &values, None).map(Kind::Numbers),
+            None => NumberScore::of(truth, values, None).map(Kind::Numbers),
         };
         all.extend(kind.map(|kind| Score { name, target, kind }));
     }
-    Ok(all)
+    all
 }
 
 impl fmt::Display for Score {
@@ -72,6 +71,17 @@ impl fmt::Display for Score {
 }
 
 impl Score {
+    /// Becomes the score of this part of a table and of another part together.
+    pub fn join(&mut self, other: &Score) {
+        match (&mut self.kind, &other.kind) {
+            (Kind::Numbers(own), Kind::Numbers(other)) => *own = own.joined(other),
+            (Kind::Quantile(_, own), Kind::Quantile(_, other)) => *own = own.joined(other),
+            (Kind::Classes(own), Kind::Classes(other)) => *own = own.joined(other),
+            // The same model has the same kinds of scores in every part.
+            _ => {}
+        }
+    }
+
     /// What is odd about it.
     pub fn note(&self) -> Option<String> {
         match &self.kind {

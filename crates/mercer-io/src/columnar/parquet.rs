@@ -15,6 +15,7 @@ use mercer::data::Frame;
 
 use super::damaged;
 use super::table::Table;
+use crate::atomic::Pending;
 use crate::error::{Error, Result};
 
 /// Rows that are decoded at once: few, because text that is packed as a dictionary unpacks here.
@@ -98,9 +99,33 @@ fn refuse_codecs(metadata: &ParquetMetaData, name: &str) -> Result<()> {
     Ok(())
 }
 
+fn properties() -> Option<WriterProperties> {
+    Some(WriterProperties::builder().set_compression(Compression::SNAPPY).build())
+}
+
+/// Bytes of a group of rows that are held before they go to the file.
+const GROUP: usize = 32 << 20;
+
+/// A file that is written part by part.
+pub(super) struct PartWriter(ArrowWriter<Pending>);
+
+impl PartWriter {
+    pub(super) fn start(to: Pending, schema: SchemaRef) -> Result<Self, ParquetError> {
+        ArrowWriter::try_new(to, schema, properties()).map(PartWriter)
+    }
+
+    pub(super) fn write(&mut self, batch: &RecordBatch) -> Result<(), ParquetError> {
+        self.0.write(batch)?;
+        if self.0.in_progress_size() > GROUP { self.0.flush() } else { Ok(()) }
+    }
+
+    pub(super) fn finish(self) -> Result<Pending, ParquetError> {
+        self.0.into_inner()
+    }
+}
+
 pub(super) fn write(batch: &RecordBatch) -> Result<Vec<u8>, ParquetError> {
-    let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
-    let mut writer = ArrowWriter::try_new(Vec::new(), batch.schema(), Some(properties))?;
+    let mut writer = ArrowWriter::try_new(Vec::new(), batch.schema(), properties())?;
     writer.write(batch)?;
     writer.into_inner()
 }

@@ -19,7 +19,7 @@ use crate::kernel::special::Equality;
 use crate::kernel::{Points, SharedKernel};
 use crate::linalg::{DecompositionCheck, Matrix};
 use crate::low_rank::Landmarks;
-use crate::model::{Expansion, KeptTargets, Meaning, Model, Summary};
+use crate::model::{Expansion, KeptTargets, Meaning, Model, Precision, Summary};
 use crate::plan::{Method, Plan, Shape};
 use crate::select::{Choice, Extras, Judge, Search, Surface, compared_landmarks};
 use crate::solver::{Solution, spectral};
@@ -300,7 +300,15 @@ impl Fit {
             && matches!(&expansion, Expansion::Kernel { points, .. } if points.features() + points.code_columns() > 0);
         let kept = holds_rows.then(|| KeptTargets { y: design.y.clone(), weights: design.weights.clone() });
         let encoder = design.encoder.clone();
-        let model = Model { encoder, kernel, expansion, summaries, meaning: Meaning::Numbers, kept };
+        let model = Model {
+            encoder,
+            kernel,
+            expansion,
+            summaries,
+            meaning: Meaning::Numbers,
+            kept,
+            precision: Precision::Double,
+        };
         Ok(Fitted {
             model,
             solutions: found.solutions,

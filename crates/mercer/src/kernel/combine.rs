@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Kernel, Point, Points, SharedKernel};
+use super::{Formula, Kernel, Point, Points, SharedKernel};
 use crate::error::{Error, Result};
 use crate::linalg::Matrix;
 
@@ -74,6 +74,10 @@ impl Kernel for Scaled {
 
     fn lengthscales(&self) -> Option<Vec<f64>> {
         self.inner.lengthscales()
+    }
+
+    fn formula(&self) -> Option<Formula> {
+        self.inner.formula().map(|inner| Formula::Scaled(self.factor, Box::new(inner)))
     }
 
     fn uses_codes(&self) -> bool {
@@ -190,6 +194,11 @@ impl Kernel for Combined {
 
     fn needs_nonnegative(&self) -> bool {
         self.parts.iter().any(|part| part.needs_nonnegative())
+    }
+
+    fn formula(&self) -> Option<Formula> {
+        let parts = self.parts.iter().map(|part| part.formula()).collect::<Option<_>>()?;
+        Some(if self.how == How::Sum { Formula::Sum(parts) } else { Formula::Product(parts) })
     }
 
     fn uses_codes(&self) -> bool {

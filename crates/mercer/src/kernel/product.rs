@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::points::fill_blocks;
-use super::{Kernel, Point, Points, SharedKernel};
+use super::{Formula, Kernel, Point, Points, SharedKernel};
 use crate::error::{Error, Result};
 use crate::linalg::Matrix;
 use crate::simd::{LANES, vectorize};
@@ -84,6 +84,10 @@ impl Kernel for Linear {
     fn linear_scale(&self) -> Option<f64> {
         Some(1.0)
     }
+
+    fn formula(&self) -> Option<Formula> {
+        Some(Formula::Linear)
+    }
 }
 
 /// (xᵀx′ + constant)^degree: f is a polynomial of all features.
@@ -140,6 +144,10 @@ impl Kernel for Polynomial {
             let terms = out.col_mut(k).iter_mut().zip(&slopes).zip(points.feature(k));
             terms.for_each(|((value, slope), p)| *value = degree * slope * p);
         }
+    }
+
+    fn formula(&self) -> Option<Formula> {
+        Some(Formula::Polynomial { degree: self.degree, constant: self.constant })
     }
 
     fn fitted_to(&self, points: &Points, _: Option<&[f64]>) -> Result<SharedKernel> {

@@ -6,7 +6,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use super::points::fill_blocks;
-use super::{Distance, Kernel, Point, Points, SharedKernel};
+use super::{Decay, Distance, Formula, Kernel, Point, Points, SharedKernel};
 use crate::error::{Error, Result};
 use crate::linalg::Matrix;
 use crate::simd::{LANES, exp, exp_single, vectorize};
@@ -76,6 +76,10 @@ pub trait Profile: Copy + Debug + Send + Sync + 'static {
     }
     /// dφ/dq, for squared Euclidean distances q > 0.
     fn slope(&self, q: f64) -> f64;
+    /// φ by its name, for those who evaluate it elsewhere.
+    fn decay(&self) -> Option<Decay> {
+        None
+    }
     /// Refuses parameters that no kernel can have.
     fn check(&self) -> Result<()> {
         Ok(())
@@ -91,6 +95,9 @@ pub trait Profile: Copy + Debug + Send + Sync + 'static {
 pub struct GaussianProfile;
 impl Profile for GaussianProfile {
     const NAME: &'static str = "gaussian";
+    fn decay(&self) -> Option<Decay> {
+        Some(Decay::Gaussian)
+    }
     #[inline(always)]
     fn at(&self, q: f64) -> f64 {
         exp(-0.5 * q)
@@ -111,6 +118,9 @@ pub struct LaplaceProfile;
 impl Profile for LaplaceProfile {
     const NAME: &'static str = "laplace";
     const ABSOLUTE: bool = true;
+    fn decay(&self) -> Option<Decay> {
+        Some(Decay::Laplace)
+    }
     #[inline(always)]
     fn at(&self, q: f64) -> f64 {
         exp(-q)
@@ -127,6 +137,9 @@ impl Profile for LaplaceProfile {
 pub struct Matern12Profile;
 impl Profile for Matern12Profile {
     const NAME: &'static str = "matern12";
+    fn decay(&self) -> Option<Decay> {
+        Some(Decay::Matern12)
+    }
     #[inline(always)]
     fn at(&self, q: f64) -> f64 {
         exp(-q.sqrt())
@@ -143,6 +156,9 @@ impl Profile for Matern12Profile {
 pub struct Matern32Profile;
 impl Profile for Matern32Profile {
     const NAME: &'static str = "matern32";
+    fn decay(&self) -> Option<Decay> {
+        Some(Decay::Matern32)
+    }
     #[inline(always)]
     fn at(&self, q: f64) -> f64 {
         let u = (3.0 * q).sqrt();
@@ -160,6 +176,9 @@ impl Profile for Matern32Profile {
 pub struct Matern52Profile;
 impl Profile for Matern52Profile {
     const NAME: &'static str = "matern52";
+    fn decay(&self) -> Option<Decay> {
+        Some(Decay::Matern52)
+    }
     #[inline(always)]
     fn at(&self, q: f64) -> f64 {
         let u = (5.0 * q).sqrt();
@@ -185,6 +204,9 @@ impl RationalQuadraticProfile {
 }
 impl Profile for RationalQuadraticProfile {
     const NAME: &'static str = "rational-quadratic";
+    fn decay(&self) -> Option<Decay> {
+        Some(Decay::RationalQuadratic { shape: self.shape })
+    }
     #[inline(always)]
     fn at(&self, q: f64) -> f64 {
         let base = 1.0 + q / (2.0 * self.shape);
@@ -404,6 +426,10 @@ impl<P: Profile> Kernel for Radial<P> {
             Lengthscale::Each(scales) => Some(scales.clone()),
             _ => None,
         }
+    }
+
+    fn formula(&self) -> Option<Formula> {
+        Formula::radial(self.profile.decay()?, &self.lengthscale)
     }
 
     fn single_lengthscale(&self) -> Option<f64> {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::combine::has_at_top;
-use super::{Kernel, Point, Points, SharedKernel};
+use super::{Formula, Kernel, Point, Points, SharedKernel};
 use crate::error::{Error, Result};
 use crate::linalg::Matrix;
 use crate::table::{Entry, Parameter};
@@ -61,6 +61,10 @@ impl Kernel for Equality {
 
     fn largest_diagonal(&self) -> Option<f64> {
         Some(1.0)
+    }
+
+    fn formula(&self) -> Option<Formula> {
+        Some(Formula::Equality { similarity: self.similarity })
     }
 
     fn fitted_to(&self, points: &Points, _: Option<&[f64]>) -> Result<SharedKernel> {

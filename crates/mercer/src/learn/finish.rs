@@ -12,7 +12,7 @@ use crate::criterion::{FoldRule, Folds};
 use crate::error::{Error, Result};
 use crate::linalg::Matrix;
 use crate::loss::{Loss, Shape};
-use crate::model::{Expansion, HeldOut, Meaning, Model, Probability, Summary};
+use crate::model::{Expansion, HeldOut, Meaning, Model, Precision, Probability, Summary};
 use crate::plan::{Method, Plan};
 use crate::solver::convex::{Problem, RidgePoint};
 
@@ -71,7 +71,8 @@ impl Learn {
             None => expansion(&targets, &best, &columns)?,
         };
         let encoder = targets.design.encoder.clone();
-        let model = Model { encoder, kernel: best.kernel, expansion, summaries, meaning, kept: None };
+        let (kernel, precision) = (best.kernel, Precision::Double);
+        let model = Model { encoder, kernel, expansion, summaries, meaning, kept: None, precision };
         Ok(Learned { model, coefficients: columns, fitted, held_out: held, tried, plan, design: targets.design })
     }
 

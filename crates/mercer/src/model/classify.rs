@@ -51,8 +51,13 @@ impl Model {
 
     /// The class of every row of a table, as a place in [`classes`](Self::classes).
     pub fn classes_of_frame(&self, frame: &Frame) -> Result<Vec<Option<usize>>> {
+        self.classes_from(&self.predict_frame(frame)?)
+    }
+
+    /// The classes that decision values mean, which [`predict_frame`](Self::predict_frame) gave.
+    pub fn classes_from(&self, values: &[Vec<Option<f64>>]) -> Result<Vec<Option<usize>>> {
         self.classes().ok_or_else(not_a_classifier)?;
-        Ok(rows_of(&self.predict_frame(frame)?).into_iter().map(|row| row.map(|values| class_of(&values))).collect())
+        Ok(rows_of(values).into_iter().map(|row| row.map(|values| class_of(&values))).collect())
     }
 
     /// The class of every row of plain numbers.
@@ -66,6 +71,11 @@ impl Model {
 
     /// The probability of every class for every row of a table: one vector per class.
     pub fn probabilities_of_frame(&self, frame: &Frame) -> Result<Vec<Vec<Option<f64>>>> {
+        self.probabilities_from(&self.predict_frame(frame)?)
+    }
+
+    /// The probabilities that decision values mean, which [`predict_frame`](Self::predict_frame) gave.
+    pub fn probabilities_from(&self, values: &[Vec<Option<f64>>]) -> Result<Vec<Vec<Option<f64>>>> {
         let Meaning::Classes { classes, probability, .. } = &self.meaning else { return Err(not_a_classifier()) };
         if *probability == Probability::Unknown {
             return Err(Error::argument(
@@ -74,8 +84,8 @@ impl Model {
                 format!("one of the loss {}", self.summaries[0].loss),
             ));
         }
-        let mut out = vec![Vec::with_capacity(frame.rows()); classes.len()];
-        for row in rows_of(&self.predict_frame(frame)?) {
+        let mut out = vec![Vec::new(); classes.len()];
+        for row in rows_of(values) {
             let shares = row.map(|values| shares(probability, &values));
             for (class, column) in out.iter_mut().enumerate() {
                 column.push(shares.as_ref().map(|shares| shares[class]));

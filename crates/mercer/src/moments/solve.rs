@@ -6,7 +6,7 @@ use crate::certificate::{Certificate, LowRank};
 use crate::criterion::{Criterion, FoldRule};
 use crate::error::{Error, Result};
 use crate::linalg::{self, DecompositionCheck, Matrix, mirror_lower, multiply, multiply_transposed};
-use crate::model::{Expansion, HeldOut, Meaning, Model, Summary};
+use crate::model::{Expansion, HeldOut, Meaning, Model, Precision, Summary};
 use crate::range::check_rising;
 use crate::select::{Choice, Score, Scorer, Search, Surface, lambdas_along};
 use crate::solver::Solution;
@@ -128,6 +128,7 @@ impl MomentFit {
             summaries,
             meaning: Meaning::Numbers,
             kept: None,
+            precision: Precision::Double,
         };
         Ok(Solved { model, surfaces })
     }

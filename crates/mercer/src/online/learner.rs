@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::fit::{Fit, Fitted};
 use crate::kernel::{Point, Points, SharedKernel};
 use crate::linalg::Matrix;
-use crate::model::{Expansion, KeptTargets, Meaning, Model, Summary};
+use crate::model::{Expansion, KeptTargets, Meaning, Model, Precision, Summary};
 use crate::solver::Solution;
 
 /// Sizes that were asked for.
@@ -334,6 +334,7 @@ impl Learner {
         let expansion =
             Expansion::Kernel { points: points.subset(&all), alpha: Matrix::column_vector(solution.coefficients) };
         let (encoder, kernel) = (self.encoder.clone(), self.kernel.clone());
-        Ok(Model { encoder, kernel, expansion, summaries: vec![summary], meaning: Meaning::Numbers, kept })
+        let (summaries, meaning, precision) = (vec![summary], Meaning::Numbers, Precision::Double);
+        Ok(Model { encoder, kernel, expansion, summaries, meaning, kept, precision })
     }
 }

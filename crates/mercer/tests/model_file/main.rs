@@ -14,3 +14,4 @@ mod mutator;
 mod parts;
 mod round_trip;
 mod samples;
+mod single;

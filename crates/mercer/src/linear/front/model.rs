@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::kernel::SharedKernel;
 use crate::linalg::Matrix;
 use crate::linear::{Features, LeastSquares, LinearSolution, expand, least_squares, least_squares_precise};
-use crate::model::{Expansion, HeldOut, Meaning, Model, Summary};
+use crate::model::{Expansion, HeldOut, Meaning, Model, Precision, Summary};
 use crate::penalty::Penalty;
 use crate::space;
 
@@ -72,6 +72,7 @@ impl LinearFit {
             summaries,
             meaning: Meaning::Numbers,
             kept: None,
+            precision: Precision::Double,
         };
         Ok(LinearFitted { model, fitted, tried, least_squares: statistics, names, design })
     }

@@ -1,0 +1,85 @@
+//! What is said of predictions once they are made: of a whole table, or of its parts together.
+
+use std::time::Duration;
+
+use super::intervals::Added;
+use super::scores::Score;
+use crate::args::PredictOptions;
+use crate::report::integer;
+
+/// Rows, and how the predictions did where that can be told.
+pub struct Tally {
+    pub rows: usize,
+    /// Rows without a prediction.
+    pub left_out: usize,
+    pub scores: Vec<Score>,
+    /// Columns with categories that training did not know, and in how many rows.
+    pub unknown: Vec<(String, usize)>,
+    pub intervals: Option<Added>,
+}
+
+impl Tally {
+    /// This part of a table and the next one together.
+    pub fn joined(mut self, next: Tally) -> Self {
+        self.rows += next.rows;
+        self.left_out += next.left_out;
+        for score in next.scores {
+            match self.scores.iter_mut().find(|own| own.name == score.name) {
+                Some(own) => own.join(&score),
+                None => self.scores.push(score),
+            }
+        }
+        for (column, count) in next.unknown {
+            match self.unknown.iter_mut().find(|(own, _)| *own == column) {
+                Some((_, own)) => *own += count,
+                None => self.unknown.push((column, count)),
+            }
+        }
+        self.intervals = match (self.intervals, next.intervals) {
+            (Some(own), Some(next)) => Some(own.joined(&next)),
+            (own, next) => own.or(next),
+        };
+        self
+    }
+
+    /// Forgets what was compared with columns that turned out not to be numbers.
+    pub fn without(&mut self, columns: &[String]) {
+        self.scores.retain(|score| !columns.contains(&score.target));
+        self.intervals.iter_mut().for_each(|intervals| intervals.without(columns));
+    }
+
+    /// What is odd about the table.
+    pub fn notes(&self) {
+        for (column, count) in &self.unknown {
+            say!("note: column {column:?} has a category that training did not know in {} rows", integer(*count));
+        }
+    }
+
+    /// On standard error: standard output may be the table.
+    pub fn report(&self, options: &PredictOptions, took: Option<Duration>) {
+        let place = if options.output == "-" { "standard output" } else { &options.output };
+        let without = if self.left_out > 0 {
+            format!("; {} without prediction (a cell is missing)", integer(self.left_out))
+        } else {
+            String::new()
+        };
+        let pace = took.map_or_else(String::new, |took| {
+            format!(" ({:.1} s, {} rows a second)", took.as_secs_f64(), pace(self.rows, took))
+        });
+        say!("{} rows predicted, to {place}{without}{pace}", integer(self.rows - self.left_out));
+        for score in &self.scores {
+            say!("{score}");
+            if let Some(note) = score.note() {
+                say!("{note}");
+            }
+        }
+        if let Some(intervals) = &self.intervals {
+            say!("{intervals}");
+        }
+    }
+}
+
+/// Rows a second.
+pub fn pace(rows: usize, took: Duration) -> String {
+    integer((rows as f64 / took.as_secs_f64().max(1e-3)).round() as usize)
+}

@@ -1,0 +1,226 @@
+//! Predictions of large tables: part by part, and the same as in one piece.
+
+use std::fmt::Write as _;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use mercer::data::Column;
+
+use crate::lab::{Lab, error, text};
+
+/// Enough for three parts.
+const ROWS: usize = 40_000;
+
+/// Rows with a number that has many digits, text with quotes, separators and line breaks in it, categories, and a target. From
+/// `texts_from` on, the column `code` is text; a cell of `a` is missing in every row that `is_missing` names.
+fn table(rows: usize, texts_from: usize, is_missing: impl Fn(usize) -> bool) -> String {
+    let mut out = String::from("id,a,b,kind,code,y,note\n");
+    for i in 0..rows {
+        let a = ((i * 7919) % 1009) as f64 / 97.0;
+        let b = ((i * 104_729) % 577) as f64 / 31.0;
+        let kind = ["red", "green", "\"blue, dark\"", "007"][(i / 3) % 4];
+        let code = if i >= texts_from { ["x", "007", "7"][i % 3] } else { ["007", "7", "3.50"][i % 3] };
+        let shown = if is_missing(i) { String::new() } else { a.to_string() };
+        let note = if i % 1000 == 7 { "\"two\nlines and \"\"quotes\"\"\"" } else { "-" };
+        let y = a.sin() + 0.1 * b + 0.05 * ((i * 31) % 17) as f64;
+        writeln!(out, "{i},{shown},{b},{kind},{code},{y},{note}").unwrap();
+    }
+    out
+}
+
+/// A folder with a training table and models of it.
+fn lab() -> Lab {
+    let lab = Lab::new();
+    lab.file("t.csv", &table(60, 0, |_| false));
+    let fit = |name: &str, options: &[&str]| {
+        let fixed =
+            ["fit", "t.csv", "--kernel", "gaussian(lengthscale=1.5)", "--lambda", "0.01", "--output", name, "--quiet"];
+        lab.ok(&[&fixed, options].concat());
+    };
+    fit("numbers.mercer", &["--target", "y", "--features", "a,b"]);
+    fit(
+        "texts.mercer",
+        &["--target", "y", "--features", "a,b,kind,code", "--categorical", "code", "--missing", "drop"],
+    );
+    fit("quantiles.mercer", &["--target", "y", "--features", "a,b", "--loss", "pinball(quantile=[0.1,0.5,0.9])"]);
+    fit("classes.mercer", &["--target", "kind", "--features", "a,b", "--loss", "logistic"]);
+    lab
+}
+
+/// Part by part into a file and to standard output, and packed, which is done in one piece: the same letters.
+fn assert_same(lab: &Lab, what: &str, options: &[&str]) {
+    let whole = [&["predict"], options, &["--output", "whole.csv.gz", "--quiet"]].concat();
+    let parts = [&["predict"], options, &["--output", "parts.csv", "--quiet"]].concat();
+    lab.ok(&whole);
+    lab.ok(&parts);
+    let same = lab.shell("zcat whole.csv.gz | cmp - parts.csv");
+    assert!(same.status.success(), "{what}: {}", text(&same));
+    let stdout = lab.ok(&[&["predict"], options, &["--quiet"]].concat());
+    assert!(stdout.stdout == lab.bytes("parts.csv"), "{what}: standard output");
+    lab.ok(&[&["predict"], options, &["--output", "whole.arrow", "--quiet"]].concat());
+    lab.ok(&[&["predict"], options, &["--output", "parts.parquet", "--quiet"]].concat());
+    assert!(cells(&lab, "parts.parquet") == cells(&lab, "whole.arrow"), "{what}: Parquet");
+}
+
+/// All cells of a table, numbers as bits: missing ones are equal, too.
+fn cells(lab: &Lab, file: &str) -> Vec<(String, Vec<u64>, Vec<Option<String>>)> {
+    let frame = lab.frame(file);
+    let columns = frame.iter().map(|(name, column)| match column {
+        Column::Number(cells) => (name.to_owned(), cells.iter().map(|cell| cell.to_bits()).collect(), Vec::new()),
+        Column::Text(cells) => (name.to_owned(), Vec::new(), cells.clone()),
+    });
+    columns.collect()
+}
+
+#[test]
+fn parts_are_the_whole_letter_for_letter() {
+    let lab = lab();
+    lab.file("full.csv", &table(ROWS, 0, |_| false));
+    lab.file("holes.csv", &table(ROWS, 0, |i| i % 4999 == 17));
+    assert_same(&lab, "numbers", &["numbers.mercer", "full.csv"]);
+    assert_same(&lab, "categories and missing cells", &["texts.mercer", "holes.csv"]);
+    assert_same(&lab, "quantiles", &["quantiles.mercer", "full.csv"]);
+    assert_same(&lab, "classes", &["classes.mercer", "full.csv", "--probability", "--decision"]);
+}
+
+#[test]
+fn intervals_are_the_same_bits() {
+    let lab = lab();
+    lab.file("full.csv", &table(ROWS / 2, 0, |_| false));
+    for method in ["jackknife+", "cv+", "gaussian-process"] {
+        assert_same(&lab, method, &["numbers.mercer", "full.csv", "--interval", "0.9", "--method", method]);
+    }
+    lab.ok(&["predict", "numbers.mercer", "full.csv", "--output", "in.parquet", "--quiet", "--name", "before"]);
+    assert_same(&lab, "from Parquet", &["numbers.mercer", "in.parquet", "--interval", "0.9"]);
+}
+
+#[test]
+fn a_column_whose_text_comes_late_is_text_from_the_beginning() {
+    let lab = lab();
+    lab.file("late.csv", &table(ROWS, ROWS - 100, |_| false));
+    // Read as numbers, 007 would be the category 7.
+    assert_same(&lab, "late text", &["texts.mercer", "late.csv"]);
+    assert_same(&lab, "late text that is not read", &["numbers.mercer", "late.csv"]);
+    let pipe = lab.shell("mercer predict texts.mercer - < late.csv --quiet | cmp - parts.csv");
+    assert!(!pipe.status.success(), "another model");
+    lab.ok(&["predict", "texts.mercer", "late.csv", "--output", "parts.csv", "--quiet"]);
+    let pipe = lab.shell("cat late.csv | mercer predict texts.mercer - --quiet | cmp - parts.csv");
+    assert!(pipe.status.success(), "{}", text(&pipe));
+    let pipe = lab.shell("mercer predict texts.mercer <(cat late.csv) --quiet | cmp - parts.csv");
+    assert!(pipe.status.success(), "{}", text(&pipe));
+}
+
+#[test]
+fn what_is_said_is_said_of_the_whole_table() {
+    let lab = lab();
+    lab.file("full.csv", &table(ROWS, 0, |_| false));
+    let score = |line: &str, key: &str| -> f64 {
+        let start = line.find(key).unwrap_or_else(|| panic!("no {key} in {line}")) + key.len();
+        line[start..].trim_start().split([',', '\n', ' ']).next().unwrap().parse().unwrap()
+    };
+    let interval = ["--interval", "0.9"];
+    for (model, key, options) in [
+        ("numbers.mercer", "RMSE", &interval[..]),
+        ("numbers.mercer", "R² ", &[]),
+        ("numbers.mercer", "coverage", &interval),
+        ("numbers.mercer", "mean width", &interval),
+        ("quantiles.mercer", "mean pinball loss", &[]),
+        ("classes.mercer", "accuracy", &["--probability"]),
+        ("classes.mercer", "log loss", &["--probability"]),
+    ] {
+        let base = ["predict", model, "full.csv", "--output"];
+        let parts = error(&lab.ok(&[&base[..], &["p.csv"], options].concat()));
+        let whole = error(&lab.ok(&[&base[..], &["p.csv.gz"], options].concat()));
+        assert!(parts.contains("40,000 rows predicted, to p.csv (") && parts.contains("rows a second)"), "{parts}");
+        assert_eq!(score(&parts, key), score(&whole, key), "{key}: {parts}{whole}");
+    }
+    lab.file("holes.csv", &table(ROWS, 0, |i| i % 4000 == 17));
+    let output = error(&lab.ok(&["predict", "texts.mercer", "holes.csv", "--output", "p.csv"]));
+    assert!(output.contains("39,990 rows predicted") && output.contains("10 without prediction"), "{output}");
+    let quiet = lab.ok(&["predict", "numbers.mercer", "full.csv", "--output", "p.csv", "--quiet"]);
+    assert_eq!((text(&quiet), error(&quiet)), (String::new(), String::new()));
+    // A column of the target's name that turns out to be text is nothing to compare with.
+    let mut odd = table(ROWS, 0, |_| false);
+    odd.push_str("40000,1,1,red,7,unknown,-\n");
+    lab.file("odd.csv", &odd);
+    let output = error(&lab.ok(&["predict", "numbers.mercer", "odd.csv", "--output", "p.csv"]));
+    assert!(output.contains("40,001 rows") && !output.contains("RMSE"), "{output}");
+    lab.file("strange.csv", &table(ROWS, 0, |_| false).replace("\n39999,", "\n39999,1,1,violet,7,0,-\n40000,"));
+    let output = error(&lab.ok(&["predict", "texts.mercer", "strange.csv", "--output", "p.csv"]));
+    assert!(output.contains("\"kind\" has a category that training did not know in 1 rows"), "{output}");
+}
+
+#[test]
+fn errors_name_the_row_of_the_whole_table_and_leave_no_file() {
+    let lab = lab();
+    for (what, table, expected) in [
+        ("missing", table(ROWS, 0, |i| i == 35_123), "row 35124, column \"a\": the cell is missing"),
+        (
+            "text",
+            table(ROWS, 0, |_| false).replace("\n38000,", "\n38000,oops,1,red,7,0,-\n38001,"),
+            "row 38001, column \"a\"",
+        ),
+        ("ragged", table(ROWS, 0, |_| false) + "1,2\n", "row 40001"),
+        ("quote", table(ROWS, 0, |_| false) + "1,2,3,\"red", "row 40001"),
+    ] {
+        lab.file("bad.csv", &table);
+        for output in ["p.csv", "p.parquet"] {
+            lab.file(output, "the old file");
+            let failed = lab.fails(&["predict", "numbers.mercer", "bad.csv", "--output", output], 1);
+            assert!(error(&failed).contains(expected), "{what}: {}", error(&failed));
+            assert_eq!(lab.bytes(output), b"the old file", "{what}");
+        }
+        let failed = lab.fails(&["predict", "numbers.mercer", "bad.csv"], 1);
+        assert!(error(&failed).contains(expected), "{what}, to standard output: {}", error(&failed));
+        let left = std::fs::read_dir(lab.folder.path()).unwrap();
+        let left =
+            left.filter(|entry| entry.as_ref().unwrap().file_name().to_string_lossy().starts_with(".tmp")).count();
+        assert_eq!(left, 0, "{what}: temporary files are left");
+    }
+}
+
+#[test]
+fn a_table_may_be_replaced_by_itself_with_predictions() {
+    let lab = lab();
+    lab.file("full.csv", &table(ROWS, ROWS - 5, |_| false));
+    lab.ok(&["predict", "texts.mercer", "full.csv", "--output", "other.csv", "--quiet"]);
+    lab.ok(&["predict", "texts.mercer", "full.csv", "--output", "full.csv", "--quiet"]);
+    assert!(lab.bytes("full.csv") == lab.bytes("other.csv"));
+}
+
+/// The most memory a run of the program held, in kilobytes.
+#[cfg(target_os = "linux")]
+fn peak(lab: &Lab, arguments: &[&str]) -> u64 {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_mercer"))
+        .args(arguments)
+        .current_dir(lab.folder.path())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut peak = 0;
+    while child.try_wait().unwrap().is_none() {
+        // A mark that only rises: the last look before the end is what counts.
+        let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap_or_default();
+        let mark =
+            status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB")?.parse().ok());
+        peak = peak.max(mark.unwrap_or(0));
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    assert!(child.wait().unwrap().success());
+    peak
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn memory_does_not_grow_with_the_table() {
+    let lab = lab();
+    lab.file("short.csv", &table(100_000, 0, |_| false));
+    lab.file("long.csv", &table(600_000, 0, |_| false));
+    for output in ["p.csv", "p.parquet"] {
+        let run = |table: &str| peak(&lab, &["predict", "numbers.mercer", table, "--output", output, "--quiet"]);
+        let (short, long) = (run("short.csv"), run("long.csv"));
+        // The table alone has 30 MB, and as numbers and text several times that.
+        assert!(long < short + 40_000, "{output}: {short} kB for 100,000 rows, {long} kB for 600,000");
+        assert!(long < 300_000, "{output}: {long} kB");
+    }
+}
