@@ -36,8 +36,9 @@ fn margins_are_stationary_certified_and_alike_sparse_or_dense_tall_or_wide() {
                 assert!(got.converged, "{label}: {}", got.relative_gap);
                 let sparse = Sparse::from_dense(&x).unwrap();
                 let other = margin(&sparse.into(), target, None, lambda, loss, &settings).unwrap();
-                // Where the objective is 0, as of one row, both end at some tiny number.
-                assert!((got.objective - other.objective).abs() < 1e-8 * got.objective.max(1e-3), "{label}");
+                // Of one or two rows the least objective may be 0, which is approached and not met.
+                let unit = if n > 2 { got.objective.max(1e-9) } else { 1.0 };
+                assert!((got.objective - other.objective).abs() < 1e-8 * unit, "{label}");
                 // No small move is better: finite differences of the objective written out.
                 let value = margin_objective(&x, target, loss, lambda, &got.coefficients, got.intercept);
                 assert!((value - got.objective).abs() < 1e-12 * value.max(1.0), "{label}");

@@ -15,17 +15,17 @@
 //! [`power`](super::power)), found from the landmarks' own root by a few more solutions, each from the one before.
 
 mod descent;
+mod judged;
 mod preconditioner;
 mod root;
 mod tiles;
 
 use super::Solution;
 use super::power::{self, Minimum, Stationary};
-use super::refine::{Problem, norm, refine};
-use super::spectral;
+use super::refine::{norm, refine};
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Points};
-use crate::linalg::{Matrix, double, exponent_of};
+use crate::linalg::{Matrix, exponent_of};
 use crate::low_rank;
 use crate::spectrum::check_size;
 pub(crate) use descent::{Goal, descend};
@@ -37,10 +37,8 @@ pub(crate) use tiles::KernelTiles;
 const MOST_RUNS: usize = 6;
 /// Ridges that are tried for an exponent other than 2.
 const MOST_RIDGES: usize = 40;
-/// The error of log μ that is not worth another solution.
-const ROOT: f64 = 1e-12;
-/// How much larger than asked for a residual may be and still count as reached.
-const ROOM: f64 = 1.5;
+/// How often a solution is made again more closely so that its ridge belongs to its norm.
+const MOST_ROUNDS: usize = 4;
 /// The residual of the landmarks at which more of them would only follow rounding.
 const ROUNDING: f64 = 1e-14;
 
@@ -73,6 +71,12 @@ pub(crate) struct Solved {
     pub solutions: Vec<Solution>,
     /// Whether the residual of each is as small as the accuracy asks for.
     pub are_reached: Vec<bool>,
+}
+
+/// P(s∘y), one column per target, each in its own unit 2ᵏ.
+struct RightSide {
+    columns: Matrix,
+    units: Vec<i32>,
 }
 
 /// A prepared system: landmarks drawn, tiles laid out.
@@ -120,12 +124,12 @@ impl<'a> System<'a> {
                 "above 1 for conjugate gradients: others may have several minima, which only a spectrum tells apart";
             return Err(Error::argument("the exponent", must, group.exponent));
         }
-        let units: Vec<i32> = group.targets.iter().map(|y| unit(y)).collect();
-        let rhs = self.right_side(&group.targets, &units);
-        let sizes: Vec<f64> = (0..rhs.cols()).map(|t| dot(rhs.col(t), rhs.col(t)).sqrt()).collect();
+        let right = self.right_side(&group.targets);
+        let (rows, columns) = (right.columns.rows(), right.columns.cols());
+        let sizes: Vec<f64> = (0..columns).map(|t| norm(right.columns.col(t))).collect();
         let mut search = RootSearch::new(group.exponent, group.lambda);
         // Nothing to follow, or a ridge beside which the kernel vanishes: f = 0.
-        let is_empty = sizes.iter().all(|size| *size <= 1e-14 * (rhs.rows() as f64).sqrt());
+        let is_empty = sizes.iter().all(|size| *size <= 1e-14 * (rows as f64).sqrt());
         let only = |t: f64| Stationary { log_ridge: t, is_minimum: true };
         let minimum = |t: Option<f64>, residual: f64| Minimum {
             log_ridge: t,
@@ -137,7 +141,7 @@ impl<'a> System<'a> {
         let start = if group.exponent == 2.0 {
             Some(libm::log(group.lambda))
         } else {
-            let mut path = self.preconditioner.path(&rhs, &units, self.weight_sum);
+            let mut path = self.preconditioner.path(&right.columns, &right.units, self.weight_sum);
             power::minimise(&mut path, group.exponent, libm::log(group.lambda), None).log_ridge
         };
         let Some(mut t) = start.filter(|t| !is_empty && self.gamma(*t) <= 1e250 * self.size.max(1e-50)) else {
@@ -145,35 +149,36 @@ impl<'a> System<'a> {
             let solutions = group.targets.iter().map(|y| self.constant(y, &minimum(t, 0.0))).collect();
             return Ok(Solved { solutions, are_reached: vec![true; group.targets.len()] });
         };
-        let mut beta = Matrix::zeros(rhs.rows(), rhs.cols());
+        let mut beta = Matrix::zeros(rows, columns);
+        // The ridge follows the norm, and needs it more closely than predictions do.
+        let tightness = 0.05 / (1.0 + (group.exponent - 2.0).abs());
         if group.exponent != 2.0 {
-            t = self.root(&mut search, &rhs, &units, t, &mut beta)?;
+            t = self.root(&mut search, &right, t, tightness, &mut beta)?;
         }
         // α in the targets' own units, measured; with another exponent the ridge follows the norm that was measured.
-        let mut last: Option<(f64, f64)> = None;
-        loop {
-            let solutions = self.measured(group, &rhs, &units, &mut beta, t, &minimum(Some(t), 0.0))?;
-            let enough = ROOM * self.enough(self.gamma(t));
-            let pairs = solutions.iter().zip(&group.targets);
-            let are_reached = pairs.map(|(s, y)| s.solve_residual <= enough.max(self.rounding(s, y))).collect();
+        let mut tightness = if group.exponent == 2.0 { 1.0 } else { tightness };
+        for round in 0.. {
+            let solutions = self.measured(group, &right, &mut beta, t, Some(tightness), &minimum(Some(t), 0.0))?;
             if group.exponent == 2.0 {
+                let are_reached = self.are_reached(&solutions, group, t);
                 return Ok(Solved { solutions, are_reached });
             }
-            let squared_norm: f64 = solutions.iter().map(|s| s.norm * s.norm).sum();
-            let h = search.height(t, squared_norm);
-            let is_known = last.is_some_and(|(_, before)| h.abs() > 0.5 * f64::abs(before));
-            if h.abs() <= ROOT || is_known || !h.is_finite() {
-                let found = minimum(Some(t), h.abs());
+            let norm_of = |solutions: &[Solution]| solutions.iter().map(|s| s.norm * s.norm).sum::<f64>();
+            // The ridge that belongs to the norm that was measured; what the step leaves is part of the residual there.
+            t -= search.height(t, norm_of(&solutions));
+            let solutions = self.measured(group, &right, &mut beta, t, None, &minimum(Some(t), 0.0))?;
+            let are_reached = self.are_reached(&solutions, group, t);
+            if are_reached.iter().all(|is_reached| *is_reached) || round >= MOST_ROUNDS || !t.is_finite() {
+                let found = minimum(Some(t), search.height(t, norm_of(&solutions)).abs());
                 let pairs = solutions.into_iter().zip(&group.targets);
                 let solutions =
                     pairs.map(|(solution, y)| self.certified(solution, y, &found, group.exponent)).collect();
                 return Ok(Solved { solutions, are_reached });
             }
-            // Over so small a step N hardly moves, and h as t does.
-            let slope = last.map_or(1.0, |(s, g)| (h - g) / (t - s));
-            last = Some((t, h));
-            t -= h / if slope > 0.1 && slope.is_finite() { slope } else { 1.0 };
+            tightness /= 30.0;
+            t = self.root(&mut search, &right, t, tightness, &mut beta)?;
         }
+        Err(Error::Decomposition("the effective ridge was not found".into()))
     }
 
     fn gamma(&self, log_ridge: f64) -> f64 {
@@ -185,7 +190,8 @@ impl<'a> System<'a> {
     }
 
     /// P(s∘y) in units of 2ᵏ, one column per target.
-    fn right_side(&self, targets: &[&[f64]], units: &[i32]) -> Matrix {
+    fn right_side(&self, targets: &[&[f64]]) -> RightSide {
+        let units: Vec<i32> = targets.iter().map(|y| unit(y)).collect();
         let n = self.settings.points.rows();
         let mut out = Matrix::zeros(n, targets.len());
         for (t, y) in targets.iter().enumerate() {
@@ -197,7 +203,7 @@ impl<'a> System<'a> {
             // Once more: the mean may be large beside the spread.
             self.project(column);
         }
-        out
+        RightSide { columns: out, units }
     }
 
     /// What is left of a vector without its part along s.
@@ -243,27 +249,32 @@ impl<'a> System<'a> {
     fn root(
         &mut self,
         search: &mut RootSearch,
-        rhs: &Matrix,
-        units: &[i32],
+        right: &RightSide,
         start: f64,
+        tightness: f64,
         beta: &mut Matrix,
     ) -> Result<f64> {
-        let mut t = start;
+        let rhs = &right.columns;
+        let (mut t, mut before) = (start, f64::INFINITY);
         for step in 0..MOST_RIDGES {
             let gamma = self.gamma(t);
             self.preconditioner.set_ridge(gamma);
-            let warm = (step > 0).then(|| beta.clone());
-            let (found, left) = self.run(rhs, warm, gamma, &Goal::share(rhs, 0.3 * self.enough(gamma)))?;
+            let is_warm = step > 0 || beta.as_slice().iter().any(|x| *x != 0.0);
+            let (found, left) =
+                self.run(rhs, is_warm.then(|| beta.clone()), gamma, &Goal::share(rhs, tightness * self.enough(gamma)))?;
             // N = βᵀ(b − r − γβ), each target in its own unit.
             let square = |c: usize| {
                 let images = found.col(c).iter().zip(rhs.col(c)).zip(left.col(c));
                 let sum: f64 = images.map(|((x, b), r)| x * (b - r - gamma * x)).sum();
-                libm::ldexp(sum.max(0.0), 2 * units[c])
+                libm::ldexp(sum.max(0.0), 2 * right.units[c])
             };
             let squared_norm: f64 = (0..rhs.cols()).map(square).sum();
             *beta = found;
             let h = search.height(t, squared_norm);
-            if !h.is_finite() || h.abs() <= 1e-9 {
+            // A step of h changes the residual by γ|h|‖β‖, at most |h| of the right-hand side.
+            let is_stuck = step > 1 && h.abs() > 0.5 * before;
+            before = h.abs();
+            if !h.is_finite() || is_stuck || h.abs() <= (0.1 * self.enough(gamma)).max(1e-13) {
                 break;
             }
             t = search.next(t, h);
@@ -271,23 +282,28 @@ impl<'a> System<'a> {
         Ok(t)
     }
 
-    /// Solves at log μ = t from `beta` on, with true residuals, and measures.
+    /// Solves at log μ = t from `beta` on, with true residuals, to a share of what the accuracy asks for, and measures; without a
+    /// share it only measures.
     fn measured(
         &mut self,
         group: &Group<'_>,
-        rhs: &Matrix,
-        units: &[i32],
+        right: &RightSide,
         beta: &mut Matrix,
         t: f64,
+        tightness: Option<f64>,
         minimum: &Minimum,
     ) -> Result<Vec<Solution>> {
         let gamma = self.gamma(t);
         self.preconditioner.set_ridge(gamma);
-        let enough = self.enough(gamma);
-        let warm = beta.as_slice().iter().any(|x| *x != 0.0).then(|| beta.clone());
-        let (found, _) = self.run(rhs, warm, gamma, &Goal::share(rhs, 0.5 * enough))?;
-        let mut alpha = found;
-        for (c, power) in units.iter().enumerate() {
+        let (mut alpha, enough) = match tightness {
+            Some(share) => {
+                let enough = share * self.enough(gamma);
+                let warm = beta.as_slice().iter().any(|x| *x != 0.0).then(|| beta.clone());
+                (self.run(&right.columns, warm, gamma, &Goal::share(&right.columns, 0.5 * enough))?.0, enough)
+            }
+            None => (beta.clone(), f64::INFINITY),
+        };
+        for (c, power) in right.units.iter().enumerate() {
             let column = alpha.col_mut(c);
             column.iter_mut().enumerate().for_each(|(i, x)| *x = libm::ldexp(self.root_weight(i) * *x, *power));
         }
@@ -324,61 +340,9 @@ impl<'a> System<'a> {
             column
                 .iter_mut()
                 .enumerate()
-                .for_each(|(i, x)| *x = libm::ldexp(alpha[i] / self.root_weight(i), -units[c]));
+                .for_each(|(i, x)| *x = libm::ldexp(alpha[i] / self.root_weight(i), -right.units[c]));
         }
         Ok(solutions)
-    }
-
-    fn problem(&self, gamma: f64) -> Problem<'_> {
-        Problem {
-            kernel: self.settings.kernel,
-            points: self.settings.points,
-            root_weights: self.root_weights.as_deref(),
-            weight_sum: self.weight_sum,
-            offset: self.settings.offset,
-            gamma,
-            size: self.size,
-            smallest: 0.0,
-            truncated_by: None,
-        }
-    }
-
-    /// The solution with what its residual and its ridge leave open added to its error: an offset moves with f, and for
-    /// m ≠ 2 a change of ‖f‖ by δ moves log μ by at most |2 − m|·|log(1 − δ/‖f‖)|/min(1, m − 1).
-    fn certified(&self, solution: Solution, y: &[f64], minimum: &Minimum, exponent: f64) -> Solution {
-        let Some(t) = minimum.log_ridge else { return solution };
-        let errors: Vec<f64> = (0..y.len()).map(|i| self.root_weight(i) * (y[i] - solution.offset)).collect();
-        let spread = norm(&errors) / self.weight_sum.sqrt();
-        let residual = solution.solve_residual * spread * self.weight_sum.sqrt();
-        let distance = residual / (2.0 * self.gamma(t).sqrt());
-        let reach = if self.settings.offset { 2.0 * self.height } else { self.height };
-        let shift = if exponent == 2.0 {
-            0.0
-        } else if distance < solution.norm {
-            let open = (2.0 - exponent).abs() * -libm::log1p(-distance / solution.norm) + minimum.root_residual;
-            libm::expm1(open / (exponent - 1.0).min(1.0)) * (solution.norm + distance)
-        } else {
-            f64::INFINITY
-        };
-        let proved = reach * (distance + shift) / spread.max(f64::MIN_POSITIVE);
-        let relative_error = solution.relative_error.max(if proved.is_finite() { proved } else { 1.0 });
-        Solution { relative_error, minimum: minimum.clone(), ..solution }
-    }
-
-    /// What the rounding of kernel values alone may leave of a right-hand side.
-    fn rounding(&self, solution: &Solution, y: &[f64]) -> f64 {
-        let dual: Vec<f64> = (0..y.len()).map(|i| solution.coefficients[i] / self.root_weight(i)).collect();
-        let right: Vec<f64> = (0..y.len()).map(|i| self.root_weight(i) * (y[i] - solution.offset)).collect();
-        8.0 * f64::EPSILON * self.size * norm(&dual) / norm(&right).max(f64::MIN_POSITIVE)
-    }
-
-    /// f = 0.
-    fn constant(&self, y: &[f64], minimum: &Minimum) -> Solution {
-        let power = unit(y);
-        let scaled = |i: usize| self.root_weight(i) * self.root_weight(i) * libm::ldexp(y[i], -power);
-        let mean = double::sum((0..y.len()).map(scaled)).value() / self.weight_sum;
-        let offset = if self.settings.offset { libm::ldexp(mean, power) } else { 0.0 };
-        spectral::constant_function(&self.problem(f64::INFINITY), y.len(), offset, y, minimum)
     }
 }
 
@@ -390,8 +354,4 @@ fn multiply_by(column: &mut [f64], s: &[f64]) {
 fn unit(y: &[f64]) -> i32 {
     let largest = y.iter().fold(0.0, |max: f64, v| max.max(v.abs()));
     if largest > 0.0 && largest.is_finite() { exponent_of(largest) } else { 0 }
-}
-
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(x, y)| x * y).sum()
 }

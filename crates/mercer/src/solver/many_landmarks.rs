@@ -152,18 +152,20 @@ impl<'a> System<'a> {
         let mut search = RootSearch::new(exponent, lambda);
         let mut t = libm::log(lambda);
         let mut v = Matrix::zeros(self.rank(), 1);
-        let mut residual = 0.0;
+        let mut residual = f64::INFINITY;
         let (mut solved, mut gamma) = (None, 0.0);
+        // The ridge follows the norm, and needs it more closely than predictions do.
+        let tightness = if exponent == 2.0 { 1.0 } else { 0.1 / (1.0 + (exponent - 2.0).abs()) };
         for step in 0..MOST_RIDGES {
             gamma = libm::exp(t) * self.weight_sum;
             let inverse = self.preconditioner(gamma)?;
-            let goal = self.enough(gamma, spread) / norm(rhs.as_slice());
+            let enough = tightness * self.enough(gamma, spread);
             let warm = (step > 0).then(|| v.clone());
-            v = self.run(&rhs, warm, gamma, &inverse, 0.5 * goal)?;
+            v = self.run(&rhs, warm, gamma, &inverse, 0.5 * enough / norm(rhs.as_slice()))?;
             // What is left is measured with kernel values made afresh, and solved for once more.
             let mut measured = self.measure(v.as_slice(), y, gamma)?;
             for _ in 0..MOST_RUNS {
-                if norm(&measured.gradient) <= self.enough(gamma, spread) {
+                if norm(&measured.gradient) <= enough {
                     break;
                 }
                 let rest = Matrix::column_vector(measured.gradient.clone());
@@ -175,17 +177,26 @@ impl<'a> System<'a> {
                 }
                 (v, measured) = (Matrix::column_vector(next), after);
             }
-            solved = Some(measured);
-            if exponent == 2.0 {
-                break;
+            let squared_norm = double::dot(v.as_slice(), v.as_slice()).value();
+            let h = search.height(t, squared_norm);
+            let is_last = step + 1 == MOST_RIDGES || !h.is_finite();
+            if exponent != 2.0 && (is_last || h.abs() * gamma * squared_norm.sqrt() <= 0.5 * self.enough(gamma, spread))
+            {
+                // The ridge that belongs to this norm; what the step leaves is part of the gradient.
+                t -= h;
+                let moved = libm::exp(t) * self.weight_sum;
+                measured.gradient.iter_mut().zip(v.as_slice()).for_each(|(g, v)| *g -= (moved - gamma) * v);
+                gamma = moved;
+                residual = search.height(t, squared_norm).abs();
             }
-            let h = search.height(t, double::dot(v.as_slice(), v.as_slice()).value());
-            residual = h.abs();
-            if h.abs() <= 1e-12 || !h.is_finite() {
+            let is_found = exponent == 2.0 || residual < f64::INFINITY;
+            solved = Some(measured);
+            if is_found {
                 break;
             }
             t = search.next(t, h);
         }
+        let residual = if exponent == 2.0 { 0.0 } else { residual };
         let Some(measured) = solved else { return Err(Error::Decomposition("the ridge was not found".into())) };
         let is_reached = norm(&measured.gradient) <= 1.5 * self.enough(gamma, spread);
         Ok((self.solution(v.as_slice(), measured, minimum(Some(t), residual), spread, gamma, exponent), is_reached))
