@@ -5,7 +5,7 @@ usage: onnx.py PATH_TO_MERCER
 
 Fits models of every kind that can be exported, exports them, and compares the outputs with `mercer predict`, in units of the
 largest prediction. Needs the packages onnx and onnxruntime; where they are missing they are installed into a folder of their own
-(MERCER_ONNX_VENV, default: a temporary one), and without a network the check is skipped, loudly.
+(MERCER_ONNX_VENV, default: a temporary one).
 """
 import json
 import os
@@ -29,8 +29,7 @@ def with_packages() -> None:
     except ImportError:
         pass
     if os.environ.get("MERCER_ONNX_INSTALLED"):
-        print("onnx: skipped, onnx and onnxruntime could not be installed")
-        sys.exit(0)
+        sys.exit("onnx: onnx and onnxruntime could not be installed")
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(os.environ.get("MERCER_ONNX_VENV", temporary))
         python = folder / "bin" / "python"

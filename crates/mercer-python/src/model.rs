@@ -98,6 +98,18 @@ impl Model {
         Ok(PyBytes::new(py, &bytes))
     }
 
+    /// The bytes of an ONNX file that predicts as the model does.
+    fn to_onnx<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let bytes = mercer_io::onnx::bytes(&self.model).map_err(unreadable)?;
+        Ok(PyBytes::new(py, &bytes))
+    }
+
+    /// Writes bytes as a model file is written.
+    #[staticmethod]
+    fn save_bytes(path: &str, bytes: &[u8]) -> PyResult<()> {
+        mercer_io::atomic::save(Path::new(path), bytes).map_err(unreadable)
+    }
+
     /// Writes the model file: the old one or the new one is there, whole, whatever happens.
     fn save(&self, path: &str) -> PyResult<()> {
         let bytes = format::to_bytes(&self.model).map_err(|error| refused(error.into()))?;

@@ -180,15 +180,18 @@ class FittedModel:
         return self._core().to_bytes()
 
     def to_onnx(self, path: Any = None) -> bytes:
-        """The ONNX graph of the model, written to `path` if one is given; for Gaussian, linear and polynomial kernels."""
-        model: Any = self._core()
-        if not hasattr(model, "to_onnx"):
-            raise NotImplementedError("this build has no ONNX export")
-        graph = bytes(model.to_onnx())
-        if path is not None:
-            from pathlib import Path
+        """The bytes of an ONNX file that predicts as the model does, in double precision; written to `path` if one is given.
 
-            Path(path).write_bytes(graph)
+        The input `x` has the columns of the fit, in their order; `prediction` is the output (of classes: `label`, `decision` and,
+        where they are known, `probability`). For linear, polynomial and radial kernels, their sums and products, on columns
+        of numbers; other models are refused with the reason.
+        """
+        model = self._core()
+        graph = model.to_onnx()
+        if path is not None:
+            import os
+
+            model.save_bytes(os.fspath(path), graph)
         return graph
 
     def _with_interval(self, table: Table, level: float, method: str, folds: int, seed: int) -> Numbers:
