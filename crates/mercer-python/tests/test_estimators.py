@@ -20,6 +20,16 @@ def test_leave_one_out_is_that_of_refits(waves):
             np.testing.assert_allclose(model.loo_[row], y[row] - without.predict(x[[row]])[0], atol=1e-10)
 
 
+def test_leave_one_out_of_a_fit_without_diagnostics_is_computed_when_asked_for():
+    random = np.random.default_rng(2)
+    x = random.normal(size=(700, 2))
+    y = np.sin(x[:, 0]) + 0.1 * random.normal(size=700)
+    plain = mercer.KernelRidge("gaussian(lengthscale=1)", reg_lambda=1e-3).fit(x, y)
+    thorough = mercer.KernelRidge("gaussian(lengthscale=1)", reg_lambda=1e-3, diagnostics=True).fit(x, y)
+    assert plain.summaries_[0]["loo_rmse"] is None and thorough.summaries_[0]["loo_rmse"] is not None
+    np.testing.assert_allclose(plain.loo_, thorough.loo_, atol=1e-9)
+
+
 def test_the_path_is_that_of_single_fits(waves):
     x, y = waves
     model = mercer.PowerRidge("gaussian(lengthscale=2)", exponent=1.5, reg_lambda=0.01).fit(x, y)

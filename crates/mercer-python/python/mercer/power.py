@@ -39,6 +39,8 @@ class PowerRidge(_Power):
     scale : ``"none"``, ``"standard"``, ``"unit"`` or ``"log"``. The program `mercer` has ``"standard"`` by default.
     missing : ``"error"``, or ``"mean"`` to put the column's mean in the place of missing cells.
     text : how text columns are read: ``"onehot"``, or ``"equality"`` as a kernel of its own.
+    diagnostics : whether degrees of freedom and leave-one-out residuals are computed where they cost extra (λ given, exponent 2, many
+        rows); without them `loo_` decomposes when it is asked for.
     rank, accuracy, exact : landmarks in the place of all rows; without them only where there are too many rows.
     memory : bytes that may be used; without it what the system has.
 
@@ -72,6 +74,7 @@ class PowerRidge(_Power):
         rank: int | None = None,
         accuracy: float | None = None,
         exact: bool = False,
+        diagnostics: bool = True,
         memory: int | None = None,
         seed: int = 1,
     ) -> None:
@@ -89,6 +92,7 @@ class PowerRidge(_Power):
         self.rank = rank
         self.accuracy = accuracy
         self.exact = exact
+        self.diagnostics = diagnostics
         self.memory = memory
         self.seed = seed
 
@@ -98,7 +102,7 @@ class PowerRidge(_Power):
         rows = self._rows(X, targets, sample_weight)
         theirs = {"alpha": (self.alpha, lambda alpha: alpha / rows.total)}
         penalty = _spelling.penalty(self.reg_lambda, theirs, default=1.0 / rows.total)
-        self._fit(rows, [self._kernel(rows.gate.x)], self.exponent, penalty)
+        self._fit(rows, [self._kernel(rows.gate.x)], self.exponent, penalty, bool(self.diagnostics))
         return self
 
 
@@ -106,7 +110,8 @@ class KernelRidge(PowerRidge):
     """Kernel ridge regression: :class:`PowerRidge` with exponent 2 and, like scikit-learn's `KernelRidge`, without offset unless
     one is asked for. At equal `alpha`, `kernel` and `gamma` the two predict the same.
 
-    ``reg_lambda = alpha / W``; ``reg_lambda="loo"`` chooses it by exact leave-one-out.
+    ``reg_lambda = alpha / W``; ``reg_lambda="loo"`` chooses it by exact leave-one-out. With many rows and a given λ only coefficients
+    are computed, as scikit-learn does; `loo_` then decomposes when it is asked for (``diagnostics=True`` computes it on the way).
 
     Examples
     --------
@@ -137,6 +142,7 @@ class KernelRidge(PowerRidge):
         rank: int | None = None,
         accuracy: float | None = None,
         exact: bool = False,
+        diagnostics: bool = False,
         memory: int | None = None,
         seed: int = 1,
     ) -> None:
@@ -155,6 +161,7 @@ class KernelRidge(PowerRidge):
             rank=rank,
             accuracy=accuracy,
             exact=exact,
+            diagnostics=diagnostics,
             memory=memory,
             seed=seed,
         )
