@@ -509,8 +509,14 @@ impl Fit {
             plan.check(shape, limit)?;
             return Ok(plan);
         }
-        if self.takes_gradients(shape, &plan, limit) {
-            return plan::gradients(shape, limit, self.memory.is_some());
+        let by_gradients = || plan::gradients(shape, limit, self.memory.is_some());
+        if self.solver == Solver::ConjugateGradients {
+            return by_gradients();
+        }
+        if self.takes_gradients(shape, &plan, limit)
+            && let Ok(plan) = by_gradients()
+        {
+            return Ok(plan);
         }
         let is_slow = matches!(plan.method, Method::Spectral | Method::Band) && shape.rows > plan::EXACT_ROWS;
         let by = self.landmarks_by.unwrap_or_default();
@@ -531,12 +537,9 @@ impl Fit {
         }
     }
 
-    /// Whether the exact problem is one for conjugate gradients: asked for, or without another way that is as exact. Beyond
-    /// [`plan::GRADIENT_ROWS`] they take hours, and are not what was meant unless it was said.
+    /// Whether the exact problem is one for conjugate gradients without being said to be: where there is no other way that is as
+    /// exact. Beyond [`plan::GRADIENT_ROWS`] they take hours, which is not what was meant.
     fn takes_gradients(&self, shape: &Shape, plan: &Plan, limit: u64) -> bool {
-        if self.solver == Solver::ConjugateGradients {
-            return true;
-        }
         let is_quicker = self.fixed().is_some() && !self.diagnostics && shape.rows > plan::EXACT_ROWS;
         self.reduce == Reduce::Never
             && self.suits_gradients()

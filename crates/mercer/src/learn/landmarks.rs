@@ -89,12 +89,12 @@ impl Learn {
             return whole;
         }
         let is_chosen = self.fixed().is_none();
-        let can_reduce = !kernels.iter().any(|kernel| kernel.is_precomputed())
-            && !targets.groups.iter().any(Group::is_multinomial)
-            && !(is_chosen && self.criterion == Criterion::LeaveOneOut);
+        let needs_matrix = kernels.iter().any(|kernel| kernel.is_precomputed())
+            || targets.groups.iter().any(Group::is_multinomial)
+            || (is_chosen && self.criterion == Criterion::LeaveOneOut);
         let landmarks = |rank: Option<usize>| plan::landmarks_of_loss(rows, features, is_chosen, rank, memory);
         match self.reduce {
-            Reduce::ToRank(_) if !can_reduce => {
+            Reduce::ToRank(_) if needs_matrix => {
                 let must = "used with a kernel that has a formula, folds, and one model per class";
                 Err(Error::argument("a rank", must, "another criterion, a precomputed kernel or a multinomial model"))
             }
@@ -102,8 +102,8 @@ impl Learn {
             _ => {
                 let is_slow = rows > if is_chosen { CHOOSING_ROWS } else { SINGLE_ROWS };
                 match whole {
-                    Ok(plan) if !(is_slow && can_reduce) => Ok(plan),
-                    Err(error) if !can_reduce => Err(error),
+                    Ok(plan) if needs_matrix || !is_slow => Ok(plan),
+                    Err(error) if needs_matrix => Err(error),
                     _ => landmarks(None),
                 }
             }

@@ -12,6 +12,7 @@ use crate::error::{Error, Result};
 use crate::fit::kernel_for;
 use crate::kernel::{Kernel, Points, SharedKernel};
 use crate::linalg::Matrix;
+use crate::linear::MarginLoss;
 use crate::loss::{Loss, Shape};
 use crate::plan::{self, Method, Plan};
 use crate::solver::convex::Problem;
@@ -72,7 +73,9 @@ impl Learn {
 
     pub(super) fn method(&self, targets: &Targets, kernels: &[SharedKernel]) -> Method {
         let is_linear = kernels.iter().all(|kernel| kernel.linear_scale().is_some());
-        let is_margin = self.losses.iter().flatten().all(|loss| margin_loss(&**loss).is_some());
+        // Weights of very different sizes are not for ramps of different heights: the dual solver takes those.
+        let suits = |loss: MarginLoss| !matches!(loss, MarginLoss::Pinball(_) | MarginLoss::Huber(_));
+        let is_margin = self.losses.iter().flatten().all(|loss| margin_loss(&**loss).is_some_and(suits));
         let is_approximate = self.fixed().is_none() && self.criterion == Criterion::LeaveOneOut;
         let is_tall = targets.design.points.features() < targets.design.rows();
         let is_multinomial = targets.groups.iter().any(Group::is_multinomial);

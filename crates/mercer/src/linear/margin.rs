@@ -57,6 +57,12 @@ impl Problem<'_> {
         self.weights.map_or(1.0, |w| w[i])
     }
 
+    /// Whether an objective is nothing beside that of f = 0: rows that can all be met leave no unit to measure a gap in.
+    fn is_nothing(&self, objective: f64) -> bool {
+        let zero = row_sum(self.y.len(), |i| self.weight(i) * self.loss.value(self.y[i], 0.0)) / self.total;
+        objective <= 1e-14 * zero
+    }
+
     /// The gap in twice the precision, kept in the state; relative.
     fn judge(&self, state: &mut State, offset: bool) -> Result<f64> {
         let gap =
@@ -143,7 +149,9 @@ pub(crate) fn with_dual(
         Some(gap) => gap.relative(),
         None => problem.judge(&mut state, settings.offset)?,
     };
-    let relative_gap = relative_gap.max(0.0);
+    // A gap that is no number proves nothing.
+    let relative_gap = if relative_gap.is_nan() { f64::INFINITY } else { relative_gap.max(0.0) };
+    let is_nothing = state.gap.is_some_and(|gap| problem.is_nothing(gap.primal));
     let dual = std::mem::take(&mut state.dual);
     let solution = LinearSolution {
         nonzero: state.w.iter().filter(|w| **w != 0.0).count(),
@@ -152,7 +160,7 @@ pub(crate) fn with_dual(
         objective: state.gap.map_or(f64::NAN, |gap| gap.primal),
         relative_gap,
         dof: None,
-        converged: relative_gap <= settings.tolerance,
+        converged: relative_gap <= settings.tolerance || is_nothing,
         iterations: state.iterations,
     };
     Ok((solution, dual))

@@ -60,6 +60,9 @@ pub(super) fn solve(problem: &Problem<'_>, settings: &MarginSettings<'_>) -> Res
         {
             return Ok(state);
         }
+        if problem.is_nothing(losses / problem.total + problem.lambda * state.w.iter().map(|w| w * w).sum::<f64>()) {
+            return Ok(state);
+        }
         worse = if rough < 0.9 * best { 0 } else { worse + 1 };
         best = best.min(rough);
         if state.iterations >= settings.most_iterations.min(200) || worse > 15 {
@@ -82,6 +85,10 @@ pub(super) fn solve(problem: &Problem<'_>, settings: &MarginSettings<'_>) -> Res
         let sigma = (complementarity(&terms, reach) / mu).powi(3).clamp(1e-6, 1.0);
         let (direction, change) = step(problem, &factor, &mut terms, &rest, sigma * mu, true, settings.offset);
         let reach = (0.995 * longest(&terms)).min(1.0);
+        // Where distances and multipliers have vanished together, nothing is left to step by.
+        if !reach.is_finite() || direction.iter().chain(&change).any(|d| !d.is_finite()) {
+            return Ok(state);
+        }
         state.w.iter_mut().zip(&direction).for_each(|(w, d)| *w += reach * d);
         // ridge·dw + Xᵀ(s·da) = rest is what the step was solved for.
         for (j, g) in through.iter_mut().enumerate() {
