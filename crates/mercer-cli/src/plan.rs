@@ -93,7 +93,7 @@ fn page(found: &Found) -> String {
     text.push_str(&format!("  {}\n", sentence(outlook)));
     if found.is_automatic {
         text.push_str(
-            "  Without --kernel a fit is an automatic search: it makes many such fits within its --budget (60 s).\n",
+            "  Without --kernel a fit is an automatic search: it makes many such fits within its --budget (60 s),\n  on landmarks beyond 8,000 rows.\n",
         );
     }
     text

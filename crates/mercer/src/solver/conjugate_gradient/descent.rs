@@ -8,6 +8,9 @@ const MOST_ITERATIONS: usize = 1000;
 /// Iterations within which the residual must fall to nine tenths of its least.
 const PATIENCE: usize = 100;
 
+/// How far above the least a residual ends it.
+const DIVERGED: f64 = 1e6;
+
 /// When to stop: the residual of every column is at most its number.
 pub(crate) struct Goal<'a> {
     rhs: &'a Matrix,
@@ -64,15 +67,21 @@ pub(crate) fn descend(
     };
     let mut direction = precondition(&rest);
     let mut energy: Vec<f64> = (0..rhs.cols()).map(|t| dot(rest.col(t), direction.col(t))).collect();
-    let (mut least, mut since) = (f64::INFINITY, 0);
+    // At the level of rounding residuals may grow again: the best point is what is returned.
+    let mut best = (x.clone(), rest.clone());
+    let (mut lowest, mut least, mut since) = (f64::INFINITY, f64::INFINITY, 0);
     for _ in 0..MOST_ITERATIONS {
         let left: Vec<f64> = (0..rhs.cols()).map(|t| size(rest.col(t))).collect();
-        let is_open = |t: usize| left[t] > goals[t] && energy[t] > 0.0;
-        if !(0..rhs.cols()).any(is_open) {
-            break;
-        }
         let relative =
             (0..rhs.cols()).map(|t| if sizes[t] > 0.0 { left[t] / sizes[t] } else { 0.0 }).fold(0.0, f64::max);
+        if relative < lowest {
+            lowest = relative;
+            best = (x.clone(), rest.clone());
+        }
+        let is_open = |t: usize| left[t] > goals[t] && energy[t] > 0.0;
+        if !(0..rhs.cols()).any(is_open) || !(relative <= DIVERGED * lowest) {
+            break;
+        }
         let decade = (-libm::log10(relative.max(1e-12))).max(0.0) as usize;
         stage(STAGES[decade.min(STAGES.len() - 1)])?;
         if relative < 0.9 * least {
@@ -102,7 +111,7 @@ pub(crate) fn descend(
             energy[t] = now;
         }
     }
-    Ok((x, rest))
+    Ok(best)
 }
 
 fn dot(a: &[f64], b: &[f64]) -> f64 {
