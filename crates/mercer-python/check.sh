@@ -11,6 +11,7 @@ step() { printf '\n== python: %s\n' "$*"; }
 step "environment"
 python="${PYTHON:-python3}"
 [ -x "$environment/bin/python" ] || "$python" -m venv "$environment"
+export PATH="$environment/bin:$PATH"
 "$environment/bin/python" -m pip install -q --disable-pip-version-check maturin
 
 step "build and install"
