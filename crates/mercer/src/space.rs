@@ -140,13 +140,22 @@ fn fill_into(kernel: &dyn Kernel, points: &Points, gram: &mut Matrix, first: imp
 
 /// (Kα)ᵢ for every row i and every column of α, accumulated in twice the precision.
 pub(crate) fn apply_precisely(kernel: &dyn Kernel, points: &Points, alpha: &Matrix) -> Vec<Vec<Double>> {
-    let n = points.rows();
-    let rows: Vec<Vec<Double>> = (0..n)
+    evaluate_precisely(kernel, points, alpha, points)
+}
+
+/// [`evaluate`], accumulated in twice the precision: one vector for each column of α.
+pub(crate) fn evaluate_precisely(
+    kernel: &dyn Kernel,
+    training: &Points,
+    alpha: &Matrix,
+    new: &Points,
+) -> Vec<Vec<Double>> {
+    let rows: Vec<Vec<Double>> = (0..new.rows())
         .into_par_iter()
         .map_init(
-            || vec![0.0; n],
+            || vec![0.0; training.rows()],
             |buffer, i| {
-                points.with_point(i, |x| kernel.values(x, points, 0, buffer));
+                new.with_point(i, |x| kernel.values(x, training, 0, buffer));
                 (0..alpha.cols()).map(|t| double::dot(buffer, alpha.col(t))).collect()
             },
         )

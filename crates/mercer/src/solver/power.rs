@@ -284,8 +284,10 @@ impl<C: Curve> Search<'_, C> {
             if better {
                 best = Root { t, slope, residual };
             }
-            let resolution = 2.0 * f64::EPSILON * (1.0 + t.abs());
-            if h == 0.0 || (residual <= resolution && !better) || high - low <= resolution {
+            let wanted = self.curve.resolution();
+            let resolution = wanted.unwrap_or(2.0) * f64::EPSILON * (1.0 + t.abs());
+            let is_enough = residual <= resolution && (!better || wanted.is_some());
+            if h == 0.0 || is_enough || high - low <= resolution {
                 break;
             }
             if (h > 0.0) == rises {

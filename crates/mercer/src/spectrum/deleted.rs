@@ -338,6 +338,11 @@ impl Curve for DeletedRow<'_> {
         let log_largest = libm::log(self.largest());
         (log_largest, self.log_floor)
     }
+
+    /// There are as many roots as rows: the last digit of each would cost as much as all others.
+    fn resolution(&self) -> Option<f64> {
+        Some(64.0)
+    }
 }
 
 impl DeletedRow<'_> {

@@ -45,6 +45,10 @@ pub(crate) trait Curve {
     /// Logs of an upper bound of the eigenvalues, and of a lower bound of those that carry energy (−∞ if none
     /// is known).
     fn log_spread(&self) -> (f64, f64);
+    /// How closely roots are asked for, in units of rounding; `None` as closely as rounding lets them be known.
+    fn resolution(&self) -> Option<f64> {
+        None
+    }
 }
 
 /// A curve that remembers its values. Proofs that an interval has no root ask for the same points at every λ.
@@ -90,6 +94,10 @@ impl<C: Curve> Curve for Remembered<'_, C> {
 
     fn log_spread(&self) -> (f64, f64) {
         self.curve.log_spread()
+    }
+
+    fn resolution(&self) -> Option<f64> {
+        self.curve.resolution()
     }
 }
 

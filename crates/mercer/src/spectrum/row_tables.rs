@@ -167,7 +167,7 @@ impl Shared<'_> {
             norm: vec![[0.0; LANES]; points],
             log_norm: Vec::with_capacity(points),
             log_norm_range: Vec::with_capacity(points),
-            train: vec![[0.0; LANES]; points],
+            train: vec![[0.0; LANES]; if self.has_train { points } else { 0 }],
             errors: Vec::new(),
             zero_errors: Vec::new(),
             zero_train: [0.0; LANES],
@@ -196,7 +196,9 @@ impl Shared<'_> {
                             dual: lanes_of(&chunk.duals[t][0], g),
                             dual_norm: lanes_of(&chunk.duals[t][1], g),
                         };
-                        let c = parts.add(sums, g, self.gammas[g], &mut block.norm[g], &mut block.train[g]);
+                        let mut nowhere = [0.0; LANES];
+                        let train = block.train.get_mut(g).unwrap_or(&mut nowhere);
+                        let c = parts.add(sums, g, self.gammas[g], &mut block.norm[g], train);
                         errors[g] = c.map(|c| c * unit);
                     }
                 },
@@ -214,9 +216,6 @@ impl Shared<'_> {
                 block.zero_train[l] += left / weight_left[l];
                 has_energy[l] |= l < rows && energy[l] > spectrum.largest() * sums.rounding;
             }
-        }
-        if !self.has_train {
-            block.train = Vec::new();
         }
         for train in &mut block.train {
             train.iter_mut().zip(&weight_left).for_each(|(r, weight)| *r /= weight);

@@ -26,6 +26,8 @@ use crate::spectrum::{Spectrum, Target};
 const EXACT_FORM: usize = 10_000;
 /// Corrections of the coefficients: the triangular factor may be ill-conditioned.
 const REFINEMENTS: usize = 2;
+/// If more than this is uncertain after them, in units of the target's spread, sums are made in twice the precision.
+const UNCERTAIN: f64 = 1e-7;
 
 /// The landmarks of a factor, and what they leave.
 pub(super) struct Reduction {
@@ -140,28 +142,34 @@ impl Reduced<'_> {
         let gamma = self.problem.gamma;
         let (mut v, mut offset) = self.spectrum.linear_coefficients(target, gamma);
         let mut beta = solve_lower_transposed(&self.reduction.lower, &v);
-        let mut measured = self.measure(&beta, offset, y);
-        for _ in 0..REFINEMENTS {
-            let change = self.spectrum.solve_features(&measured.gradient, gamma);
-            let shift = self.spectrum.mean_of_features(&change);
-            let mean_error = measured.pulls.iter().sum::<f64>() / self.spectrum.weight_sum();
-            let next_v: Vec<f64> = v.iter().zip(&change).map(|(a, b)| a + b).collect();
-            let next_beta = solve_lower_transposed(&self.reduction.lower, &next_v);
-            let next_offset = if self.spectrum.has_offset() { offset + mean_error - shift } else { 0.0 };
-            let next = self.measure(&next_beta, next_offset, y);
-            if norm(&next.gradient) >= 0.5 * norm(&measured.gradient) {
-                break;
-            }
-            (v, beta, offset, measured) = (next_v, next_beta, next_offset, next);
-        }
+        let mut measured = self.measure(&beta, offset, y, false);
         let unit = libm::ldexp(1.0, target.power);
+        let spread = norm(&target.centred) / self.spectrum.weight_sum().sqrt() * unit;
+        let in_spreads = |value: f64| if spread > 0.0 { value / spread } else { 0.0 };
+        for precisely in [false, true] {
+            if precisely {
+                if in_spreads(self.unfinished(&measured)) <= UNCERTAIN {
+                    break;
+                }
+                measured = self.measure(&beta, offset, y, true);
+            }
+            for _ in 0..REFINEMENTS {
+                let change = self.spectrum.solve_features(&measured.gradient, gamma);
+                let shift = self.spectrum.mean_of_features(&change);
+                let mean_error = measured.pulls.iter().sum::<f64>() / self.spectrum.weight_sum();
+                let next_v: Vec<f64> = v.iter().zip(&change).map(|(a, b)| a + b).collect();
+                let next_beta = solve_lower_transposed(&self.reduction.lower, &next_v);
+                let next_offset = if self.spectrum.has_offset() { offset + mean_error - shift } else { 0.0 };
+                let next = self.measure(&next_beta, next_offset, y, precisely);
+                if norm(&next.gradient) >= 0.5 * norm(&measured.gradient) {
+                    break;
+                }
+                (v, beta, offset, measured) = (next_v, next_beta, next_offset, next);
+            }
+        }
         let energies = target.z.iter().zip(self.spectrum.eigenvalues()).map(|(z, d)| z * d.sqrt() * unit);
         let right_side = norm(&energies.collect::<Vec<f64>>()).max(f64::MIN_POSITIVE);
-        let spread = norm(&target.centred) / self.spectrum.weight_sum().sqrt() * unit;
-        let reach = if self.spectrum.has_offset() { 2.0 * self.height } else { self.height };
-        let unfinished = reach * norm(&measured.gradient) / gamma
-            + measured.pulls.iter().sum::<f64>().abs() / self.spectrum.weight_sum();
-        let in_spreads = |value: f64| if spread > 0.0 { value / spread } else { 0.0 };
+        let unfinished = self.unfinished(&measured);
         let bounds = self.bounds(&measured, norm(&v), exponent).map(|bound| {
             let relative = bound.map(|bound| in_spreads(bound + unfinished));
             relative.filter(|bound| bound.is_finite())
@@ -181,16 +189,32 @@ impl Reduced<'_> {
         (solution, bounds)
     }
 
-    fn measure(&self, beta: &[f64], offset: f64, y: &[f64]) -> Measured {
-        let values =
-            space::evaluate(self.kernel, &self.reduction.landmarks, &Matrix::column_vector(beta.to_vec()), self.points);
+    /// How far predictions can be from those of the solution, by what is left of the gradient.
+    fn unfinished(&self, measured: &Measured) -> f64 {
+        let reach = if self.spectrum.has_offset() { 2.0 * self.height } else { self.height };
+        reach * norm(&measured.gradient) / self.problem.gamma
+            + measured.pulls.iter().sum::<f64>().abs() / self.spectrum.weight_sum()
+    }
+
+    /// Σⱼ αⱼ k(·, pⱼ) at some points.
+    fn sums(&self, from: &Points, alpha: &[f64], at: &Points, precisely: bool) -> Vec<f64> {
+        let alpha = Matrix::column_vector(alpha.to_vec());
+        if precisely {
+            let sums = space::evaluate_precisely(self.kernel, from, &alpha, at);
+            sums.into_iter().flatten().map(|sum| sum.value()).collect()
+        } else {
+            space::evaluate(self.kernel, from, &alpha, at).into_vec()
+        }
+    }
+
+    fn measure(&self, beta: &[f64], offset: f64, y: &[f64], precisely: bool) -> Measured {
+        let landmarks = &self.reduction.landmarks;
+        let values = self.sums(landmarks, beta, self.points, precisely);
         let weight = |i: usize| self.spectrum.weight(i);
-        let fitted: Vec<f64> = values.col(0).iter().map(|f| f + offset).collect();
-        let errors: Vec<Double> =
-            values.col(0).iter().zip(y).map(|(f, v)| Double::new(*v).add(-offset).add(-f)).collect();
+        let fitted: Vec<f64> = values.iter().map(|f| f + offset).collect();
+        let errors: Vec<Double> = values.iter().zip(y).map(|(f, v)| Double::new(*v).add(-offset).add(-f)).collect();
         let pulls: Vec<f64> = errors.iter().enumerate().map(|(i, e)| weight(i) * e.value()).collect();
-        let pulled = Matrix::column_vector(pulls.clone());
-        let mut features = space::evaluate(self.kernel, self.points, &pulled, &self.reduction.landmarks);
+        let mut features = Matrix::column_vector(self.sums(self.points, &pulls, landmarks, precisely));
         solve_lower(&self.reduction.lower, &mut features);
         let features = features.into_vec();
         let lower = &self.reduction.lower;

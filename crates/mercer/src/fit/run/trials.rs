@@ -31,6 +31,8 @@ const LIMITED: usize = 1000;
 const NEAR: f64 = 0.01;
 /// Lengthscales between those of a range that are tried.
 const BETWEEN: usize = 3;
+/// Numbers of a basis from which only one is in memory: a quarter of a gigabyte.
+const LARGE: usize = 1 << 25;
 /// Up to so many rows, two kernels are decomposed side by side.
 const SIDE_BY_SIDE: usize = 1500;
 
@@ -227,10 +229,16 @@ impl<'a> Trials<'a> {
             let candidate = self.candidate(kernel)?;
             let (surfaces, score) = (candidate.surfaces.clone(), candidate.score);
             let low_rank = candidate.reduction.as_ref().map(|reduction| (reduction.rank(), reduction.mean_residual()));
-            kept = Some(candidate);
+            // Two large decompositions at a time are more than was planned for: the best one's is made again.
+            kept = Some(candidate).filter(|_| self.kernels.len() == 1 || !self.is_large());
             Ok(Tried { kernel: kernel.clone(), surfaces, score, low_rank, is_chosen: false })
         })?;
         Ok((one, kept))
+    }
+
+    /// Whether a decomposition on landmarks is the greater part of the memory that was planned for.
+    fn is_large(&self) -> bool {
+        matches!(self.method, Method::LowRank { rank, .. } if rank * self.design.rows() > LARGE)
     }
 
     /// A kernel's decomposition and what is chosen on it.
