@@ -89,11 +89,11 @@ impl Parts {
         Ok(table)
     }
 
-    /// The table, if it had to be read whole because its format does not come in parts.
-    pub fn whole(self) -> Result<Table, Self> {
-        match self.rest {
-            Rest::Table(table) => Ok(table),
-            _ => Err(self),
+    /// Takes the table, if it had to be read whole because its format does not come in parts.
+    pub fn take_whole(&mut self) -> Option<Table> {
+        match &mut self.rest {
+            Rest::Table(table) => Some(std::mem::replace(table, Frame::default().into())),
+            _ => None,
         }
     }
 
@@ -234,9 +234,9 @@ mod tests {
         let path = folder.path().join("t.parquet");
         let path = path.to_str().unwrap();
         let mut frame = Frame::new(10_000);
-        frame.push("a", mercer::data::Column::Number((0..10_000).map(f64::from).collect())).unwrap();
+        frame.push("a", Column::Number((0..10_000).map(f64::from).collect())).unwrap();
         let texts = (0..10_000).map(|i| Some(format!("t{}", i % 7))).collect();
-        frame.push("b", mercer::data::Column::Text(texts)).unwrap();
+        frame.push("b", Column::Text(texts)).unwrap();
         crate::write_frame(path, &frame).unwrap();
         for sizes in [&[1][..], &[5000], &[100_000]] {
             assert_eq!(in_parts(path, sizes).unwrap(), frame, "{sizes:?}");
