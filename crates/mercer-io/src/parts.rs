@@ -89,11 +89,11 @@ impl Parts {
         Ok(table)
     }
 
-    /// The table, if it had to be read whole because its format does not come in parts.
-    pub fn whole(self) -> Result<Table, Self> {
-        match self.rest {
-            Rest::Table(table) => Ok(table),
-            _ => Err(self),
+    /// Takes the table, if it had to be read whole because its format does not come in parts.
+    pub fn take_whole(&mut self) -> Option<Table> {
+        match &mut self.rest {
+            Rest::Table(table) => Some(std::mem::replace(table, Frame::default().into())),
+            _ => None,
         }
     }
 

@@ -33,7 +33,7 @@ enum Place {
 enum Parquet {
     /// The columns are those of the first part.
     Waiting(Pending),
-    Begun(crate::columnar::PartWriter),
+    Begun(Box<crate::columnar::PartWriter>),
     /// Given up after an error.
     Broken,
 }
@@ -90,7 +90,7 @@ impl TableWriter {
             Kind::Parquet(state) => {
                 let mut writer = match std::mem::replace(state, Parquet::Broken) {
                     Parquet::Waiting(pending) => {
-                        crate::columnar::PartWriter::start(pending, &table.frame, extra, &self.path)?
+                        Box::new(crate::columnar::PartWriter::start(pending, &table.frame, extra, &self.path)?)
                     }
                     Parquet::Begun(writer) => writer,
                     Parquet::Broken => return Err(Error::format(&self.path, "was given up after an error")),

@@ -7,9 +7,13 @@
 /// Numbers a loop body treats together: four AVX-512 registers.
 pub(crate) const LANES: usize = 32;
 
+/// The same for a long chain of operations: eight registers keep both arithmetic units busy.
+pub(crate) const WIDE: usize = 64;
+
 /// Runs `body` compiled for the best instruction set of this processor.
 ///
-/// `body` must be `#[inline(always)]` all the way down for that to reach its loops.
+/// `body` must be `#[inline(always)]` all the way down for that to reach its loops: `for` does, `for_each` of a long closure is
+/// compiled as a function of its own, for the baseline.
 #[inline(always)]
 pub(crate) fn vectorize<R>(body: impl FnOnce() -> R) -> R {
     struct Body<F>(F);
@@ -31,39 +35,69 @@ pub(crate) fn vectorize<R>(body: impl FnOnce() -> R) -> R {
     pulp::Arch::new().dispatch(Body(body))
 }
 
-/// eˣ for one lane, x ≤ 0 (kernels decay); at most 1 ulp off, 0 below −708 (no subnormals).
-///
-/// x = k ln 2 + r with |r| ≤ ln 2 / 2, then a Taylor polynomial of degree 13 in Horner's form, whose
-/// truncation (6e-18) is below rounding, and k into the exponent bits.
+/// Applies `of` to every lane.
+#[inline(always)]
+pub(crate) fn each<const N: usize>(mut lanes: [f64; N], of: impl Fn(f64) -> f64) -> [f64; N] {
+    for x in &mut lanes {
+        *x = of(*x);
+    }
+    lanes
+}
+
+/// eˣ for one lane; see [`exp_lanes`].
 #[inline(always)]
 pub(crate) fn exp(x: f64) -> f64 {
+    exp_lanes([x])[0]
+}
+
+/// eˣ for x ≤ 0 (kernels decay); at most 1 ulp off, 0 below −708 (no subnormals).
+///
+/// x = k ln 2 + r with |r| ≤ ln 2 / 2, then a Taylor polynomial of degree 13 in Horner's form, whose
+/// truncation (6e-18) is below rounding, and k into the exponent bits. Each step is made for all lanes before the next one:
+/// it waits four cycles for the one before, which the other lanes fill.
+#[inline(always)]
+pub(crate) fn exp_lanes<const N: usize>(x: [f64; N]) -> [f64; N] {
     const LOG2_E: f64 = std::f64::consts::LOG2_E;
     // ln 2 in two parts; the first has 21 trailing zero bits, so k · LN2_HIGH is exact.
     const LN2_HIGH: f64 = f64::from_bits(0x3FE6_2E42_FEE0_0000);
     const LN2_LOW: f64 = f64::from_bits(0x3DEA_39EF_3579_3C76);
     // Adding 1.5 · 2⁵² rounds to an integer and leaves it in the low bits.
     const ROUND: f64 = 6_755_399_441_055_744.0;
-    // No `max`: a NaN must come out as NaN.
-    let clamped = if x < -708.0 { -708.0 } else { x };
-    let shifted = clamped * LOG2_E + ROUND;
-    let k = shifted - ROUND;
-    let r = (clamped - k * LN2_HIGH) - k * LN2_LOW;
-    let mut p = 1.605_904_383_682_161_5e-10;
-    p = p * r + 2.087_675_698_786_81e-9;
-    p = p * r + 2.505_210_838_544_172e-8;
-    p = p * r + 2.755_731_922_398_589_3e-7;
-    p = p * r + 2.755_731_922_398_589_3e-6;
-    p = p * r + 2.480_158_730_158_73e-5;
-    p = p * r + 1.984_126_984_126_984e-4;
-    p = p * r + 1.388_888_888_888_889e-3;
-    p = p * r + 8.333_333_333_333_333e-3;
-    p = p * r + 4.166_666_666_666_666_4e-2;
-    p = p * r + 1.666_666_666_666_666_6e-1;
-    p = p * r + 0.5;
-    let tail = r * r * p + r;
-    let scale = f64::from_bits((shifted.to_bits() << 52).wrapping_add(0x3FF0_0000_0000_0000));
-    let value = (1.0 + tail) * scale;
-    if x < -708.0 { 0.0 } else { value }
+    const LEADING: f64 = 1.605_904_383_682_161_5e-10;
+    const COEFFICIENTS: [f64; 11] = [
+        2.087_675_698_786_81e-9,
+        2.505_210_838_544_172e-8,
+        2.755_731_922_398_589_3e-7,
+        2.755_731_922_398_589_3e-6,
+        2.480_158_730_158_73e-5,
+        1.984_126_984_126_984e-4,
+        1.388_888_888_888_889e-3,
+        8.333_333_333_333_333e-3,
+        4.166_666_666_666_666_4e-2,
+        1.666_666_666_666_666_6e-1,
+        0.5,
+    ];
+    let (mut shifted, mut r, mut p) = ([0.0; N], [0.0; N], [LEADING; N]);
+    for l in 0..N {
+        // No `max`: a NaN must come out as NaN.
+        let clamped = if x[l] < -708.0 { -708.0 } else { x[l] };
+        shifted[l] = clamped * LOG2_E + ROUND;
+        let k = shifted[l] - ROUND;
+        r[l] = (clamped - k * LN2_HIGH) - k * LN2_LOW;
+    }
+    for coefficient in COEFFICIENTS {
+        for l in 0..N {
+            p[l] = p[l] * r[l] + coefficient;
+        }
+    }
+    let mut out = [0.0; N];
+    for l in 0..N {
+        let tail = r[l] * r[l] * p[l] + r[l];
+        let scale = f64::from_bits((shifted[l].to_bits() << 52).wrapping_add(0x3FF0_0000_0000_0000));
+        let value = (1.0 + tail) * scale;
+        out[l] = if x[l] < -708.0 { 0.0 } else { value };
+    }
+    out
 }
 
 /// eˣ in single precision for one lane, x ≤ 0; within 2 ulp, 0 below −87. The polynomial is Cephes'.
@@ -91,7 +125,7 @@ pub(crate) fn exp_single(x: f32) -> f32 {
 
 #[cfg(test)]
 mod tests {
-    use super::{exp, exp_single, vectorize};
+    use super::{WIDE, exp, exp_lanes, exp_single, vectorize};
 
     #[test]
     fn exp_in_single_precision_is_within_2_ulp() {
@@ -117,6 +151,10 @@ mod tests {
                 }
             },
         );
+        for (wide, alone) in inputs.chunks_exact(WIDE).zip(fast.chunks_exact(WIDE)) {
+            let lanes: &[f64; WIDE] = wide.first_chunk().expect("a whole chunk");
+            assert_eq!(exp_lanes(*lanes).map(f64::to_bits), *alone.iter().map(|x| x.to_bits()).collect::<Vec<_>>());
+        }
         let mut worst: i64 = 0;
         for (x, got) in inputs.iter().zip(&fast) {
             assert_eq!(got.to_bits(), exp(*x).to_bits(), "baseline differs at {x}");

@@ -2,10 +2,10 @@
 
 use rayon::prelude::*;
 
-use crate::kernel::{Distance, Kernel, Points, SharedKernel};
+use crate::kernel::{Distance, Kernel, Point, Points, SharedKernel};
 use crate::linalg::double::{self, Double};
 use crate::linalg::{Matrix, Parts};
-use crate::simd::vectorize;
+use crate::simd::{WIDE, vectorize};
 
 /// Columns of a Gram matrix that one task fills.
 const STRIP: usize = 8;
@@ -163,31 +163,33 @@ pub(crate) fn evaluate_precisely(
     (0..alpha.cols()).map(|t| rows.iter().map(|row| row[t]).collect()).collect()
 }
 
-/// Σⱼ αⱼ k(x, xⱼ) for new points x: rows × targets, with memory for one tile of kernel values per thread.
+/// Σⱼ αⱼ k(x, xⱼ) for new points x: rows × targets, with memory for some kernel values per thread.
+///
+/// The training points come in chunks that stay in the first cache while a tile of rows passes over them.
 pub(crate) fn evaluate(kernel: &dyn Kernel, training: &Points, alpha: &Matrix, new: &Points) -> Matrix {
     let targets = alpha.cols();
     let mut out = Matrix::zeros(new.rows(), targets);
+    let chunk = chunk_rows(training.features());
     let tiles: Vec<Vec<f64>> = (0..new.rows().div_ceil(TILE))
         .into_par_iter()
         .map_init(
-            || vec![0.0; CHUNK],
+            || vec![0.0; chunk],
             |buffer, tile| {
                 let rows = tile * TILE..((tile + 1) * TILE).min(new.rows());
-                rows.flat_map(|i| {
-                    new.with_point(i, |x| {
-                        let mut sums = vec![Parts::default(); targets];
-                        for start in (0..training.rows()).step_by(CHUNK) {
-                            let end = (start + CHUNK).min(training.rows());
-                            let values = &mut buffer[..end - start];
-                            kernel.values(x, training, start, values);
-                            for (t, sum) in sums.iter_mut().enumerate() {
-                                sum.add_products(values, &alpha.col(t)[start..end]);
-                            }
+                let gathered: Vec<(Vec<f64>, Vec<u32>)> =
+                    rows.map(|i| new.with_point(i, |x| (x.numbers.to_vec(), x.codes.to_vec()))).collect();
+                let mut sums = vec![Parts::default(); gathered.len() * targets];
+                for start in (0..training.rows()).step_by(chunk) {
+                    let end = (start + chunk).min(training.rows());
+                    let values = &mut buffer[..end - start];
+                    for ((numbers, codes), sums) in gathered.iter().zip(sums.chunks_mut(targets)) {
+                        kernel.values(Point { numbers, codes }, training, start, values);
+                        for (t, sum) in sums.iter_mut().enumerate() {
+                            sum.add_products(values, &alpha.col(t)[start..end]);
                         }
-                        sums.into_iter().map(Parts::total).collect::<Vec<f64>>()
-                    })
-                })
-                .collect()
+                    }
+                }
+                sums.into_iter().map(Parts::total).collect()
             },
         )
         .collect();
@@ -199,5 +201,9 @@ pub(crate) fn evaluate(kernel: &dyn Kernel, training: &Points, alpha: &Matrix, n
     out
 }
 
-/// Training points whose kernel values are held at a time.
-const CHUNK: usize = 1024;
+/// Training points whose features, coefficients and kernel values fit into 32 KiB: a multiple of the lanes, so that sums are made in
+/// the same order whatever the chunks.
+fn chunk_rows(features: usize) -> usize {
+    const NUMBERS: usize = (32 << 10) / 8;
+    (NUMBERS / (features + 2)).clamp(128, 1024) / WIDE * WIDE
+}

@@ -54,11 +54,10 @@ pub fn run(
         texts = text_columns(model, options)?;
     }
     loop {
-        let parts = open(&options.table, &options.reading.to_read_options())?.with_text_columns(texts);
-        let mut parts = match parts.whole() {
-            Ok(table) => return Ok(Streamed::No(Some(table))),
-            Err(parts) => parts,
-        };
+        let mut parts = open(&options.table, &options.reading.to_read_options())?.with_text_columns(texts);
+        if let Some(table) = parts.take_whole() {
+            return Ok(Streamed::No(Some(table)));
+        }
         let first = parts.next_table(FIRST)?;
         if first.frame.rows() < FIRST {
             return Ok(Streamed::No(Some(first)));

@@ -85,6 +85,7 @@ fn completions_and_manual() {
         "distance",
         "experiment",
         "certify",
+        "export",
         "inspect",
         "generate",
         "demo",

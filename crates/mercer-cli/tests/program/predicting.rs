@@ -59,7 +59,7 @@ fn assert_same(lab: &Lab, what: &str, options: &[&str]) {
     assert!(stdout.stdout == lab.bytes("parts.csv"), "{what}: standard output");
     lab.ok(&[&["predict"], options, &["--output", "whole.arrow", "--quiet"]].concat());
     lab.ok(&[&["predict"], options, &["--output", "parts.parquet", "--quiet"]].concat());
-    assert!(cells(&lab, "parts.parquet") == cells(&lab, "whole.arrow"), "{what}: Parquet");
+    assert!(cells(lab, "parts.parquet") == cells(lab, "whole.arrow"), "{what}: Parquet");
 }
 
 /// All cells of a table, numbers as bits: missing ones are equal, too.

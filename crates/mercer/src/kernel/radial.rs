@@ -9,7 +9,7 @@ use super::points::fill_blocks;
 use super::{Decay, Distance, Formula, Kernel, Point, Points, SharedKernel};
 use crate::error::{Error, Result};
 use crate::linalg::Matrix;
-use crate::simd::{LANES, exp, exp_single, vectorize};
+use crate::simd::{LANES, WIDE, each, exp, exp_lanes, exp_single, vectorize};
 use crate::table::{Arguments, Entry, Parameter, Value};
 
 const LENGTHSCALE: Parameter = Parameter {
@@ -69,6 +69,11 @@ pub trait Profile: Copy + Debug + Send + Sync + 'static {
     const ABSOLUTE: bool = false;
     /// φ at q = r² (or at q = r, if [`ABSOLUTE`](Self::ABSOLUTE)).
     fn at(&self, q: f64) -> f64;
+    /// φ of several at once; the same bits.
+    #[inline(always)]
+    fn at_lanes<const N: usize>(&self, q: [f64; N]) -> [f64; N] {
+        each(q, |q| self.at(q))
+    }
     /// φ in single precision.
     #[inline(always)]
     fn at_single(&self, q: f32) -> f32 {
@@ -90,6 +95,16 @@ pub trait Profile: Copy + Debug + Send + Sync + 'static {
     }
 }
 
+/// factor(u) exp(−u). Past the underflow of exp the product would be ∞ · 0.
+#[inline(always)]
+fn times_decay<const N: usize>(u: [f64; N], factor: impl Fn(f64) -> f64) -> [f64; N] {
+    let mut out = exp_lanes(each(u, |u| -u));
+    for l in 0..N {
+        out[l] = if u[l] > 708.0 { 0.0 } else { factor(u[l]) * out[l] };
+    }
+    out
+}
+
 /// exp(−r²/2)
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GaussianProfile;
@@ -100,7 +115,11 @@ impl Profile for GaussianProfile {
     }
     #[inline(always)]
     fn at(&self, q: f64) -> f64 {
-        exp(-0.5 * q)
+        self.at_lanes([q])[0]
+    }
+    #[inline(always)]
+    fn at_lanes<const N: usize>(&self, q: [f64; N]) -> [f64; N] {
+        exp_lanes(each(q, |q| -0.5 * q))
     }
     #[inline(always)]
     fn at_single(&self, q: f32) -> f32 {
@@ -123,7 +142,11 @@ impl Profile for LaplaceProfile {
     }
     #[inline(always)]
     fn at(&self, q: f64) -> f64 {
-        exp(-q)
+        self.at_lanes([q])[0]
+    }
+    #[inline(always)]
+    fn at_lanes<const N: usize>(&self, q: [f64; N]) -> [f64; N] {
+        exp_lanes(each(q, |q| -q))
     }
     #[inline(always)]
     fn slope(&self, q: f64) -> f64 {
@@ -142,7 +165,11 @@ impl Profile for Matern12Profile {
     }
     #[inline(always)]
     fn at(&self, q: f64) -> f64 {
-        exp(-q.sqrt())
+        self.at_lanes([q])[0]
+    }
+    #[inline(always)]
+    fn at_lanes<const N: usize>(&self, q: [f64; N]) -> [f64; N] {
+        exp_lanes(each(q, |q| -q.sqrt()))
     }
     #[inline(always)]
     fn slope(&self, q: f64) -> f64 {
@@ -161,9 +188,11 @@ impl Profile for Matern32Profile {
     }
     #[inline(always)]
     fn at(&self, q: f64) -> f64 {
-        let u = (3.0 * q).sqrt();
-        // Past the underflow of exp the product would be ∞ · 0.
-        if u > 708.0 { 0.0 } else { (1.0 + u) * exp(-u) }
+        self.at_lanes([q])[0]
+    }
+    #[inline(always)]
+    fn at_lanes<const N: usize>(&self, q: [f64; N]) -> [f64; N] {
+        times_decay(each(q, |q| (3.0 * q).sqrt()), |u| 1.0 + u)
     }
     #[inline(always)]
     fn slope(&self, q: f64) -> f64 {
@@ -181,8 +210,11 @@ impl Profile for Matern52Profile {
     }
     #[inline(always)]
     fn at(&self, q: f64) -> f64 {
-        let u = (5.0 * q).sqrt();
-        if u > 708.0 { 0.0 } else { (1.0 + u + u * u * (1.0 / 3.0)) * exp(-u) }
+        self.at_lanes([q])[0]
+    }
+    #[inline(always)]
+    fn at_lanes<const N: usize>(&self, q: [f64; N]) -> [f64; N] {
+        times_decay(each(q, |q| (5.0 * q).sqrt()), |u| 1.0 + u + u * u * (1.0 / 3.0))
     }
     #[inline(always)]
     fn slope(&self, q: f64) -> f64 {
@@ -291,6 +323,20 @@ impl<P: Profile> Radial<P> {
         }
         q
     }
+
+    /// φ in the place of distances. Many at a time, in a pass of its own: beside the distances there are not enough registers.
+    #[inline(always)]
+    fn decay(&self, distances: &mut [f64]) {
+        let (wide, rest) = distances.as_chunks_mut::<WIDE>();
+        for q in wide {
+            *q = self.profile.at_lanes(*q);
+        }
+        for rest in rest.chunks_mut(LANES) {
+            let mut q = [0.0; LANES];
+            q[..rest.len()].copy_from_slice(rest);
+            rest.copy_from_slice(&self.profile.at_lanes(q)[..rest.len()]);
+        }
+    }
 }
 
 macro_rules! constructors {
@@ -343,12 +389,9 @@ impl<P: Profile> Kernel for Radial<P> {
                     start,
                     out,
                     #[inline(always)]
-                    |at| {
-                        let mut q = self.distances(x.numbers, points, at);
-                        q.iter_mut().for_each(|q| *q = self.profile.at(*q));
-                        q
-                    },
+                    |at| self.distances(x.numbers, points, at),
                 );
+                self.decay(out);
             },
         );
     }
@@ -370,7 +413,12 @@ impl<P: Profile> Kernel for Radial<P> {
         let inverse = self.inverse[0];
         vectorize(
             #[inline(always)]
-            || distances.iter_mut().for_each(|q| *q = self.profile.at(*q * inverse)),
+            || {
+                for q in distances.iter_mut() {
+                    *q *= inverse;
+                }
+                self.decay(distances);
+            },
         );
     }
 

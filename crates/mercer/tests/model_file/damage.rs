@@ -56,7 +56,7 @@ fn other_files_and_versions_are_named() {
     assert_eq!(from_bytes(b"").unwrap_err(), FormatError::NotAModel);
     assert_eq!(from_bytes(b"a,b\n1,2\n").unwrap_err(), FormatError::NotAModel);
     assert_eq!(from_bytes(&[0; 4096]).unwrap_err(), FormatError::NotAModel);
-    for version in [0_u32, 2, u32::MAX] {
+    for version in [0_u32, 3, u32::MAX] {
         let mut content = bytes[..bytes.len() - CHECKSUM].to_vec();
         content[8..12].copy_from_slice(&version.to_le_bytes());
         let error = from_bytes(&seal(content)).unwrap_err();
