@@ -65,7 +65,7 @@ fn carry_out(options: &FitOptions, common: &Common, frame: &Frame, roles: &Roles
     // Folds come first: whether they can be drawn is known before any work.
     let rule = options.assess;
     let outer = rule.map(|rule| folds::outer_folds(frame, roles, &rule, common.seed)).transpose()?;
-    let learn = settings::learner(options, common);
+    let learn = learner(options, common);
     let learned = learn.clone().observer(progress.observer()).fit_frame(frame, roles)?;
     let codes = learned.model.classes().map(|classes| codes(frame, roles, &learned, classes)).transpose()?;
     let assessment = match rule.zip(outer) {
