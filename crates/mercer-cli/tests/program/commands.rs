@@ -76,6 +76,7 @@ fn completions_and_manual() {
         "predict",
         "effects",
         "path",
+        "plan",
         "compare",
         "stream",
         "moments",
