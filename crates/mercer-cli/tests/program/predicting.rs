@@ -1,6 +1,7 @@
 //! Predictions of large tables: part by part, and the same as in one piece.
 
 use std::fmt::Write as _;
+use std::io::Write as _;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -172,10 +173,7 @@ fn errors_name_the_row_of_the_whole_table_and_leave_no_file() {
         }
         let failed = lab.fails(&["predict", "numbers.mercer", "bad.csv"], 1);
         assert!(error(&failed).contains(expected), "{what}, to standard output: {}", error(&failed));
-        let left = std::fs::read_dir(lab.folder.path()).unwrap();
-        let left =
-            left.filter(|entry| entry.as_ref().unwrap().file_name().to_string_lossy().starts_with(".tmp")).count();
-        assert_eq!(left, 0, "{what}: temporary files are left");
+        assert_eq!(temporary(&lab), 0, "{what}: temporary files are left");
     }
 }
 
@@ -186,6 +184,38 @@ fn a_table_may_be_replaced_by_itself_with_predictions() {
     lab.ok(&["predict", "texts.mercer", "full.csv", "--output", "other.csv", "--quiet"]);
     lab.ok(&["predict", "texts.mercer", "full.csv", "--output", "full.csv", "--quiet"]);
     assert!(lab.bytes("full.csv") == lab.bytes("other.csv"));
+}
+
+/// Temporary files in the folder.
+fn temporary(lab: &Lab) -> usize {
+    let names = std::fs::read_dir(lab.folder.path()).unwrap().map(|entry| entry.unwrap().file_name());
+    names.filter(|name| name.to_string_lossy().starts_with(".tmp")).count()
+}
+
+#[test]
+#[cfg(unix)]
+fn an_interrupted_run_leaves_nothing_behind() {
+    let lab = lab();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_mercer"))
+        .args(["predict", "numbers.mercer", "-", "--output", "p.csv", "--quiet"])
+        .current_dir(lab.folder.path())
+        .stdin(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    // Some parts, and then it waits for more.
+    input.write_all(table(ROWS, 0, |_| false).as_bytes()).unwrap();
+    for _ in 0..600 {
+        if temporary(&lab) > 0 {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    assert_eq!(temporary(&lab), 1, "it is being written");
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert_eq!(temporary(&lab), 0);
+    assert!(!lab.path("p.csv").exists());
 }
 
 /// The most memory a run of the program held, in kilobytes.

@@ -64,7 +64,7 @@ impl Decay {
             // At r = 1/√3: √3/e.
             Decay::Matern32 => 0.637_187,
             // At √5 r = (1 + √5)/2.
-            Decay::Matern52 => 0.626_07,
+            Decay::Matern52 => 0.626_071,
             // r(1 + r²/2s)^(−s−1), at r² = 2s/(2s + 1).
             Decay::RationalQuadratic { shape } => {
                 let square = 2.0 * shape / (2.0 * shape + 1.0);
