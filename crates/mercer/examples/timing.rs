@@ -4,7 +4,7 @@
 //! `timing gram FILE REPEATS LENGTHSCALE` · `timing fit FILE REPEATS LENGTHSCALE LAMBDA coefficients|report` ·
 //! `timing surface FILE REPEATS LENGTHSCALES LAMBDAS EXPONENTS` (ranges as the program takes them; leave-one-out at every
 //! point, then the fit at the best of them; the check is the best leave-one-out RMSE) ·
-//! `timing both FILE REPEATS LENGTHSCALE LAMBDA` (a fit with its report, and the predictions of its own rows)
+//! `timing both FILE REPEATS LENGTHSCALE LAMBDA` (a fit, coefficients only, and the predictions of its own rows)
 
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
@@ -32,7 +32,7 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
     let kernel = Gaussian::lengthscale(lengthscale.parse()?);
     if what == "both" {
         let [lambda] = rest else { return Err("both needs LAMBDA".into()) };
-        return both(&x, &y, repeats, &Fit::new(kernel).lambda(lambda.parse()?).without_offset());
+        return both(&x, &y, repeats, &Fit::new(kernel).lambda(lambda.parse()?).without_offset().without_diagnostics());
     }
 
     let mut seconds = Vec::new();

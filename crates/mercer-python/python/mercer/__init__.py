@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from . import plot as plot
     from .automatic import AutoKernelRegressor
     from .classification import SVC, KernelLogistic
-    from .linear import KernelLasso, Lasso, LassoCV, Ridge, Tikhonov
+    from .lasso import KernelLasso, Lasso, LassoCV
+    from .linear import Ridge, Tikhonov
     from .loading import LoadedModel, load
     from .losses import SVR, HuberRegressor, QuantileRegressor
     from .nystroem import Nystroem, kernel_matrix
@@ -36,9 +37,9 @@ _HOMES = {
     "AutoKernelRegressor": "automatic",
     "SVC": "classification",
     "KernelLogistic": "classification",
-    "KernelLasso": "linear",
-    "Lasso": "linear",
-    "LassoCV": "linear",
+    "KernelLasso": "lasso",
+    "Lasso": "lasso",
+    "LassoCV": "lasso",
     "Ridge": "linear",
     "Tikhonov": "linear",
     "LoadedModel": "loading",
