@@ -299,9 +299,10 @@ fn absorb(
     std::thread::scope(|scope| {
         let (sender, receiver) = std::sync::mpsc::sync_channel::<anyhow::Result<Part>>(1);
         scope.spawn(move || {
-            // Nobody listens any more once something was wrong.
-            let _ = read_parts(tables, &options, &|part| sender.send(Ok(part)).is_ok())
-                .or_else(|error| sender.send(Err(error)));
+            if let Err(error) = read_parts(tables, &options, &|part| sender.send(Ok(part)).is_ok()) {
+                // Nobody listens any more once something else was wrong.
+                let _ = sender.send(Err(error));
+            }
         });
         for part in receiver {
             let Part { table, rows: (first, last), frame } = part?;

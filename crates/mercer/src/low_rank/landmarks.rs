@@ -159,7 +159,7 @@ mod tests {
     fn features_explain_what_is_said_whatever_the_landmarks() {
         let x = Matrix::from_fn(300, 2, |i, j| ((i * 37 + j * 11) % 101) as f64 / 50.0 + 0.001 * i as f64);
         let points = Points::new(&x);
-        for spec in ["gaussian(lengthscale=1.5)", "matern32(lengthscale=[0.5,2])", "spline(order=1)"] {
+        for spec in ["gaussian(lengthscale=1.5)", "matern32(lengthscale=[0.5,2])", "additive-spline"] {
             let kernel = parse(spec).unwrap().fitted_to(&points, None).unwrap();
             let gram = space::gram(&*kernel, &points);
             for by in Landmarks::ALL {
