@@ -112,7 +112,7 @@ fn refusals() {
     assert!(message(&["fit", "a.moments", "--kernel", "linear"]).contains("--kernel"));
     for (option, value) in [
         ("--method", Some("svr")),
-        ("--penalty", Some("l1")),
+        ("--penalty", Some("lasso")),
         ("--classify", None),
         ("--probability", None),
         ("--norm-at-most", Some("1")),

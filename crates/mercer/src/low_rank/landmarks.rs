@@ -29,6 +29,8 @@ const ROUNDING: f64 = 1e-14;
 /// The same among points that were chosen without a look at the kernel: what is left of the last of them divides what
 /// rounding made of kernel values.
 const DEPENDENT: f64 = 1e-12;
+/// What must be left of each of those beside the others, as a share of its own k(x, x).
+const LEAST_LEFT: f64 = 1e-10;
 /// With fewer rows for each landmark than this, means say nothing that rows do not.
 const ROWS_EACH: usize = 3;
 
@@ -80,7 +82,21 @@ impl Basis {
     /// At most `rank` landmarks of these points.
     pub fn choose(by: Landmarks, kernel: &SharedKernel, points: &Points, rank: usize, seed: u64) -> Self {
         let (candidates, tolerance) = candidates(by, &**kernel, points, rank, seed);
-        Basis::among(kernel, candidates.as_ref().unwrap_or(points), tolerance, rank, seed)
+        let found = Basis::among(kernel, candidates.as_ref().unwrap_or(points), tolerance, rank, seed);
+        if by == Landmarks::Pivots { found } else { found.without_dependent() }
+    }
+
+    /// Without landmarks of which others leave next to nothing: what rounding makes of them would outweigh a small ridge.
+    fn without_dependent(self) -> Self {
+        let mut heights = vec![0.0; self.width()];
+        self.kernel.diagonal(&self.landmarks, 0, &mut heights);
+        let is_kept = |k: &usize| self.lower.get(*k, *k) * self.lower.get(*k, *k) > LEAST_LEFT * heights[*k];
+        let kept: Vec<usize> = (0..self.width()).filter(is_kept).collect();
+        if kept.len() == self.width() {
+            return self;
+        }
+        let landmarks = self.landmarks.subset(&kept);
+        Basis::among(&self.kernel, &landmarks, 0.0, kept.len(), 1)
     }
 
     /// On landmarks that are known: all of them, but for what depends on others to rounding.
