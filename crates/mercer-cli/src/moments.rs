@@ -57,12 +57,13 @@ pub fn run(options: &MomentsOptions, common: &Common) -> anyhow::Result<Done> {
                 kernel,
                 scale: options.scale.map_or(default, Scale::from),
                 missing: options.missing.into(),
-                landmarks: options.landmarks,
+                landmarks: options.fourier.unwrap_or(options.landmarks),
+                waves: options.fourier.is_some(),
                 landmarks_by: options.landmarks_by.map(Landmarks::from),
                 folds: options.folds,
                 seed: common.seed,
             };
-            progress.show("choosing landmarks".into());
+            progress.show(if pilot.waves { "drawing waves" } else { "choosing landmarks" }.into());
             pilot.start(&sample, &roles)?
         }
     };
@@ -383,7 +384,18 @@ fn page(moments: &Moments, solved: &Solved, gathered: &Gathered) -> Page {
         );
     }
     page.line("kernel", &solved.model.kernel().spec());
-    page.line("method", &format!("landmarks, by the moments of {} folds", moments.folds()));
+    let (features, accuracy) = if moments.map().is_waves() {
+        let count = moments.map().width();
+        let off = 1.0 / (count as f64).sqrt();
+        let said = format!("{} random waves stand for the kernel: each value is met to about {} (a standard deviation, not a bound)", integer(count), short(off));
+        ("random waves", Some(said))
+    } else {
+        ("landmarks", None)
+    };
+    page.line("method", &format!("{features}, by the moments of {} folds", moments.folds()));
+    if let Some(said) = accuracy {
+        page.line("", &said);
+    }
     for summary in solved.model.summaries() {
         page.blank();
         let [low, high] = summary.target_range;

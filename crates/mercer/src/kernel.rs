@@ -11,6 +11,7 @@
 //! | [`spline`] | splines with infinitely many knots, added or multiplied over the features |
 //! | [`special`] | `equality` for text columns, `precomputed`, and `normalized-…` or `normalized(…)` of any other |
 //! | [`combine`] | sums, products and scalings |
+//! | `waves` | random Fourier features of a radial kernel, for moments |
 
 pub mod combine;
 mod expression;
@@ -20,6 +21,7 @@ pub mod product;
 pub mod radial;
 pub mod special;
 pub mod spline;
+pub(crate) mod waves;
 
 use std::fmt::Debug;
 use std::sync::Arc;

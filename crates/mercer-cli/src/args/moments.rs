@@ -18,6 +18,10 @@ use super::values::{
 ///   mercer moments big.parquet --target y --landmarks 500 --output all.moments
 ///   mercer fit all.moments --exponent 0.1..2.9:0.1 --lambda 1e-7..1e3:25 --output m.mercer
 ///
+/// Random waves in the place of landmarks:
+///
+///   mercer moments big.parquet --target y --kernel matern32 --fourier 1000 --output all.moments
+///
 /// On two machines:
 ///
 ///   mercer moments first.csv --target y --output first.moments
@@ -33,7 +37,7 @@ pub struct MomentsOptions {
     pub columns: ColumnOptions,
 
     /// Landmarks, scaling, folds and targets of these moments, so that both can be merged
-    #[arg(long, value_name = "MOMENTS", conflicts_with_all = ["target", "features", "drop", "kernel", "landmarks", "landmarks_by", "folds", "sample", "scale", "missing"])]
+    #[arg(long, value_name = "MOMENTS", conflicts_with_all = ["target", "features", "drop", "kernel", "landmarks", "landmarks_by", "fourier", "folds", "sample", "scale", "missing"])]
     pub like: Option<String>,
     /// The kernel, as a spec such as gaussian(lengthscale=1.5); see `mercer kernels`
     #[arg(long, short, value_name = "SPEC", default_value = "gaussian", value_parser = kernels, help_heading = "The model")]
@@ -44,6 +48,12 @@ pub struct MomentsOptions {
     /// How landmarks are chosen from the sample (default: kmeans, unless another is clearly better on a part of it)
     #[arg(long, value_name = "HOW", help_heading = "The model")]
     pub landmarks_by: Option<LandmarksArgument>,
+    /// Random Fourier features in the place of landmarks: this many waves, for radial kernels
+    ///
+    /// They need no sample to choose from and say nothing of what they leave of the kernel; at the same number landmarks are
+    /// nearly always the better choice.
+    #[arg(long, value_name = "R", value_parser = row_count, conflicts_with_all = ["landmarks", "landmarks_by"], help_heading = "The model")]
+    pub fourier: Option<usize>,
     /// Folds by which exponent and λ can be chosen
     #[arg(long, value_name = "K", default_value_t = 5, value_parser = fold_count, help_heading = "The model")]
     pub folds: usize,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::combine::{Combined, Scaled};
 use super::special::Normalized;
-use super::{SharedKernel, all};
+use super::{SharedKernel, all, waves};
 use crate::error::{Error, Result};
 use crate::table::{Reader, build};
 
@@ -81,14 +81,14 @@ fn atom(reader: &mut Reader<'_>, depth: usize) -> Result<SharedKernel> {
         return Ok(kernel);
     }
     let name = reader.word().ok_or_else(|| reader.error("a kernel's name or a number"))?;
-    if name == "normalized" {
+    if let "normalized" | "waves" = name {
         reader.expect('(')?;
         if depth == DEEPEST {
             return Err(reader.error("fewer parentheses"));
         }
         let inner = sum(reader, depth + 1)?;
         reader.expect(')')?;
-        return normalized(inner);
+        return if name == "waves" { waves::of(inner) } else { normalized(inner) };
     }
     match name.strip_prefix("normalized-") {
         Some(inner) if !inner.is_empty() => normalized(build("kernel", &all(), inner, reader.arguments()?)?),

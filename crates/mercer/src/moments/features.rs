@@ -1,20 +1,26 @@
-//! φ(x) = L⁻¹k(x): the functions that landmarks span, in an orthonormal basis.
+//! φ(x) = L⁻¹k(x): the functions that landmarks span, in an orthonormal basis; or random waves.
 
 use sha2::{Digest, Sha256};
 
+use std::sync::Arc;
+
 use crate::data::Encoder;
 use crate::error::{Error, Result};
+use crate::kernel::waves::{Waves, frequencies};
 use crate::kernel::{Points, SharedKernel};
 use crate::linalg::{Matrix, solve_lower, solve_lower_transposed};
 use crate::low_rank::{Basis, Landmarks};
 
-/// Landmarks of a kernel, how tables are read for it, and L with LLᵀ their Gram matrix.
+/// Landmarks of a kernel, how tables are read for it, and L with LLᵀ their Gram matrix; or frequencies in the place of landmarks,
+/// waves in that of the kernel, and a multiple of I in that of L.
 #[derive(Debug, Clone)]
 pub struct LandmarkMap {
     pub(crate) encoder: Encoder,
     pub(crate) kernel: SharedKernel,
     pub(crate) landmarks: Points,
     pub(crate) lower: Matrix,
+    /// What L is a multiple of I by, if it is one.
+    multiple: Option<f64>,
     fingerprint: [u8; 32],
 }
 
@@ -39,6 +45,15 @@ impl LandmarkMap {
         Ok(LandmarkMap::new(encoder, kernel, landmarks, lower))
     }
 
+    /// Random waves with the mean product k, for a radial kernel on rows that were read by `encoder`.
+    pub fn waves(kernel: &SharedKernel, encoder: Encoder, sample: &Points, count: usize, seed: u64) -> Result<Self> {
+        let kernel = kernel.fitted_to(sample, None)?;
+        let (frequencies, factor) = frequencies(&*kernel, sample.features(), count, seed)?;
+        let length = (count as f64 / factor).sqrt();
+        let lower = Matrix::from_fn(count, count, |i, k| if i == k { length } else { 0.0 });
+        Ok(LandmarkMap::new(encoder, Arc::new(Waves::new(kernel)), Points::new(&frequencies), lower))
+    }
+
     pub(crate) fn new(encoder: Encoder, kernel: SharedKernel, landmarks: Points, lower: Matrix) -> Self {
         let mut hash = Sha256::new();
         hash.update(kernel.spec());
@@ -49,7 +64,17 @@ impl LandmarkMap {
         for j in 0..landmarks.code_columns() {
             landmarks.codes(j).iter().for_each(|code| hash.update(code.to_le_bytes()));
         }
-        LandmarkMap { encoder, kernel, landmarks, lower, fingerprint: hash.finalize().into() }
+        let width = lower.rows();
+        let length = if width > 0 { lower.get(0, 0) } else { 1.0 };
+        let wanted = |i: usize, k: usize| if i == k { length } else { 0.0 };
+        let is_multiple = (0..width).all(|k| lower.col(k).iter().enumerate().all(|(i, v)| *v == wanted(i, k)));
+        let multiple = is_multiple.then_some(length);
+        LandmarkMap { encoder, kernel, landmarks, lower, multiple, fingerprint: hash.finalize().into() }
+    }
+
+    /// Whether the features are random waves.
+    pub fn is_waves(&self) -> bool {
+        self.kernel.spec().starts_with("waves(")
     }
 
     /// Number of features.
@@ -79,7 +104,10 @@ impl LandmarkMap {
         for (i, column) in out.as_mut_slice().chunks_mut(width).enumerate() {
             points.with_point(i, |x| self.kernel.values(x, &self.landmarks, 0, column));
         }
-        solve_lower(&self.lower, &mut out);
+        match self.multiple {
+            Some(length) => out.as_mut_slice().iter_mut().for_each(|value| *value /= length),
+            None => solve_lower(&self.lower, &mut out),
+        }
         out
     }
 

@@ -145,12 +145,13 @@ impl MomentFit {
         criterion: &Criterion,
     ) -> Summary {
         let variance = whole.variance(t);
-        let low_rank = LowRank {
+        // What waves leave of the kernel is not known.
+        let low_rank = (!moments.map.is_waves()).then(|| LowRank {
             rank: moments.map.width(),
             residual_share: whole.residual_share,
             bound_at_rows: None,
             bound_anywhere: None,
-        };
+        });
         Summary {
             rows: usize::try_from(moments.rows).unwrap_or(usize::MAX),
             lambda_was_chosen: held_out.is_some(),
@@ -158,7 +159,7 @@ impl MomentFit {
             has_offset: self.offset,
             train_r2: (variance > 0.0).then(|| 1.0 - solution.train_mse / variance),
             target_range: moments.ranges[t],
-            certificate: Certificate { low_rank: Some(low_rank), ..Certificate::new(solution, Some(whole.check)) },
+            certificate: Certificate { low_rank, ..Certificate::new(solution, Some(whole.check)) },
             held_out: held_out.map(|score| HeldOut {
                 measure: "squared".into(),
                 value: score.value,

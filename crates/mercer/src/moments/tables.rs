@@ -20,6 +20,8 @@ pub struct Pilot {
     pub landmarks: usize,
     /// How they are chosen; if it is not said, by what suits the sample.
     pub landmarks_by: Option<Landmarks>,
+    /// Random waves in the place of landmarks, as many as there would be of those.
+    pub waves: bool,
     /// Folds.
     pub folds: usize,
     /// The seed of the landmarks.
@@ -37,6 +39,10 @@ impl Pilot {
         };
         let design = Design::new(sample, roles, encoding)?;
         let encoder = design.encoder.clone();
+        if self.waves {
+            let map = LandmarkMap::waves(&self.kernel, encoder, &design.points, self.landmarks, self.seed)?;
+            return self.moments(map, &design, roles);
+        }
         let by = match self.landmarks_by {
             Some(by) => by,
             None => {
@@ -45,6 +51,10 @@ impl Pilot {
             }
         };
         let map = LandmarkMap::choose(by, &self.kernel, encoder, &design.points, self.landmarks, self.seed)?;
+        self.moments(map, &design, roles)
+    }
+
+    fn moments(&self, map: LandmarkMap, design: &Design, roles: &Roles) -> Result<Moments> {
         let moments = Moments::new(map, design.targets.clone(), self.folds, (&design.points, &design.y))?;
         Ok(Moments { weight: roles.weight.clone(), ..moments })
     }
