@@ -387,7 +387,11 @@ fn page(moments: &Moments, solved: &Solved, gathered: &Gathered) -> Page {
     let (features, accuracy) = if moments.map().is_waves() {
         let count = moments.map().width();
         let off = 1.0 / (count as f64).sqrt();
-        let said = format!("{} random waves stand for the kernel: each value is met to about {} (a standard deviation, not a bound)", integer(count), short(off));
+        let said = format!(
+            "{} random waves stand for the kernel: each value is met to about {} (a standard deviation, not a bound)",
+            integer(count),
+            short(off)
+        );
         ("random waves", Some(said))
     } else {
         ("landmarks", None)

@@ -111,7 +111,11 @@ impl Kernel for Waves {
             *t = cosine - sine;
         });
         for j in 0..x.numbers.len() {
-            out.col_mut(j).iter_mut().zip(points.feature(j)).zip(&slopes).for_each(|((g, omega), slope)| *g = omega * slope);
+            out.col_mut(j)
+                .iter_mut()
+                .zip(points.feature(j))
+                .zip(&slopes)
+                .for_each(|((g, omega), slope)| *g = omega * slope);
         }
     }
 
@@ -128,7 +132,10 @@ impl Kernel for Waves {
 pub(super) fn of(inner: SharedKernel) -> Result<SharedKernel> {
     match inner.formula() {
         Some(Formula::Radial { .. } | Formula::Scaled(..)) => Ok(Arc::new(Waves::new(inner))),
-        _ => Err(Error::NotAKernel(format!("waves stand for radial kernels whose lengthscales are numbers; got {}", inner.spec()))),
+        _ => Err(Error::NotAKernel(format!(
+            "waves stand for radial kernels whose lengthscales are numbers; got {}",
+            inner.spec()
+        ))),
     }
 }
 

@@ -87,6 +87,44 @@ fn a_fit_to_moments_is_a_linear_fit_to_the_features() {
     }
 }
 
+/// Random waves: the fit is a linear one to c(ωᵀx)/√R, the file keeps it bit for bit, and parts merge.
+#[test]
+fn a_fit_to_waves_is_a_linear_fit_to_them() {
+    let (x, y) = table(500);
+    let design = design(&x, &y, None);
+    let kernel = parse("2*matern32(lengthscale=1.5)").unwrap();
+    let map = LandmarkMap::waves(&kernel, design.encoder.clone(), &design.points, 120, 3).unwrap();
+    let by_hand = Matrix::from_fn(500, 120, |i, r| {
+        let t: f64 = (0..3).map(|j| design.points.feature(j)[i] * map.landmarks.feature(j)[r]).sum();
+        (t.cos() + t.sin()) * (2.0_f64 / 120.0).sqrt()
+    });
+    let mut moments = Moments::new(map, design.targets.clone(), 5, (&design.points, &design.y)).unwrap();
+    let mut parts = [moments.emptied(), moments.emptied()];
+    moments.absorb(&design.points, &design.y, None).unwrap();
+    for (part, rows) in parts.iter_mut().zip([(0..200), (200..500)]) {
+        let rows: Vec<usize> = rows.collect();
+        let y = Matrix::from_fn(rows.len(), 2, |i, t| y.get(rows[i], t));
+        part.absorb(&design.points.subset(&rows), &y, None).unwrap();
+    }
+    let [mut merged, second] = parts;
+    merged.merge(&second).unwrap();
+    let settings = MomentFit::new().exponents(&[1.5]).lambdas(&[1e-3]);
+    let solved = settings.fit(&moments).unwrap();
+    assert!(solved.model.summaries[0].certificate.low_rank.is_none() && moments.map().is_waves());
+    let linear = Fit::new(crate::kernel::product::Linear).scale(Scale::None).exponent(1.5).lambda(1e-3);
+    let direct = linear.fit_weighted(&by_hand, &y, None).unwrap().model.predict(&by_hand).unwrap();
+    let found = solved.model.predict(&x).unwrap();
+    let worst =
+        |other: &Matrix| found.as_slice().iter().zip(other.as_slice()).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+    assert!(worst(&direct) < 1e-8, "{}", worst(&direct));
+    let of_parts = settings.fit(&merged).unwrap().model.predict(&x).unwrap();
+    assert!(worst(&of_parts) < 1e-12, "{}", worst(&of_parts));
+    let (again, model) = Moments::from_bytes(&moments.to_bytes(&solved.model).unwrap()).unwrap();
+    assert_eq!(again.map().fingerprint(), moments.map().fingerprint());
+    assert_eq!(model.predict(&x).unwrap(), found);
+    assert!(again.map().is_waves());
+}
+
 #[test]
 fn errors_of_folds_are_those_of_refits() {
     let uneven: Vec<f64> = (0..300).map(|i| 0.5 + (i % 5) as f64).collect();
