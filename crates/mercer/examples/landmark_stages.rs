@@ -10,6 +10,9 @@ use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, Par};
 use mercer::prelude::*;
 
+/// Its name, and wall and processor seconds when it began.
+type Stage = (&'static str, f64, f64);
+
 fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [file, lengthscale, rank, exponents, ..] = &arguments[..] else {
@@ -27,7 +30,7 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
     rate("tall × square", rows.len().min(8192), rank, rank);
     rate("wideᵀ × tall", rank, rows.len().min(8192), rank);
 
-    let stages: Arc<Mutex<Vec<(&'static str, f64, f64)>>> = Arc::default();
+    let stages: Arc<Mutex<Vec<Stage>>> = Arc::default();
     let log = Arc::clone(&stages);
     let started = Instant::now();
     let now = move || (started.elapsed().as_secs_f64(), processor_seconds());

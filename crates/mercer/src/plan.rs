@@ -165,7 +165,7 @@ pub fn low_rank(shape: &Shape, rank: Option<usize>, by: Landmarks, limit: u64) -
     let thin = n.saturating_mul(2 * (shape.features as u64 + shape.targets as u64) + 64 + table).saturating_mul(8);
     // F, which the basis replaces in its place, and what is computed of some rows at a time.
     let with = |rank: u64| {
-        let tall = n.saturating_add(TILE).saturating_mul(rank).saturating_mul(8);
+        let tall = n.saturating_add(TILE.min(n)).saturating_mul(rank).saturating_mul(8);
         let all = tall.saturating_add(rank.saturating_mul(rank).saturating_mul(48)).saturating_add(thin);
         // What the table itself, its reading and the allocator add: up to a third was measured.
         all.saturating_add(all / 20 * 7)
