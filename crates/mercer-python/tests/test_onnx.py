@@ -43,6 +43,6 @@ def test_classes_and_probabilities_are_the_same(rings):
 
 
 def test_what_onnx_cannot_say_is_refused_with_the_reason(waves):
-    model = mercer.PowerRidge(kernel="additive-spline", reg_lambda=1e-3).fit(*waves)
+    model = mercer.PowerRidge(kernel="additive-spline", scale="unit", reg_lambda=1e-3).fit(*waves)
     with pytest.raises(ValueError, match="spline"):
         model.to_onnx()
