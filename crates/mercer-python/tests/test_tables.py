@@ -1,11 +1,14 @@
 """Every way in which a table can come."""
 
+import pickle
+
 import numpy as np
 import pandas
 import polars
 import pyarrow
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 
 import mercer
 
@@ -156,3 +159,25 @@ def test_many_sparse_columns_take_no_dense_matrix():
     y = x[:, :500].sum(axis=1).A1 if hasattr(x[:, :500].sum(axis=1), "A1") else np.asarray(x[:, :500].sum(axis=1)).ravel()
     model = mercer.Lasso(alpha=1e-4, tolerance=1e-6).fit(x, y + random.normal(size=2000) * 0.01)
     assert model.certificate_["holds"] and model.predict(x).shape == (2000,)
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+def test_predictions_are_columns_where_set_output_says_so(kind):
+    draw = np.random.default_rng(5)
+    x = pandas.DataFrame(draw.normal(size=(40, 2)), columns=["a", "b"], index=range(100, 140))
+    y = pandas.Series(x["a"] + 0.1 * draw.normal(size=40), name="dose", index=x.index)
+    plain = mercer.KernelRidge().fit(x, y)
+    model = clone(mercer.KernelRidge().set_output(predict=kind)).fit(x, y)
+    values, ends = pickle.loads(pickle.dumps(model)).predict(x, interval=0.9)
+    assert values.name == "dose" and list(ends.columns) == ["lower", "upper"]
+    assert np.array_equal(np.asarray(values), plain.predict(x)) and np.array_equal(ends.to_numpy(), plain.predict(x, interval=0.9)[1])
+    assert kind != "pandas" or list(values.index) == list(x.index)
+    assert model.score(x, y) == plain.score(x, y)
+    kinds = pandas.Series(np.where(y > 0.5, "high", np.where(y < -0.5, "low", "mid")), name="level", index=x.index)
+    classes = mercer.KernelLogistic().fit(x, kinds)
+    shown = mercer.KernelLogistic().set_output(predict=kind).fit(x, kinds)
+    assert shown.predict(x).name == "level" and list(shown.predict_proba(x).columns) == ["high", "low", "mid"]
+    assert np.array_equal(shown.predict_proba(x).to_numpy(), classes.predict_proba(x))
+    assert np.array_equal(shown.decision_function(x).to_numpy(), classes.decision_function(x))
+    with pytest.raises(ValueError, match="predict must be one of default, pandas, polars; got 'list'"):
+        model.set_output(predict="list")

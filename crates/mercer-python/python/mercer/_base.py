@@ -13,6 +13,7 @@ from sklearn.utils.validation import _check_sample_weight, _check_y, check_array
 
 from . import _core, _spelling, _tables
 from ._fitted import FittedModel
+from ._output import Output
 from ._settings import Choosing, Columns, Reading, Size
 from ._tables import Gate
 
@@ -29,7 +30,7 @@ class Rows:
         self.keep = keep
 
 
-class MercerEstimator(FittedModel, BaseEstimator):  # type: ignore[misc]
+class MercerEstimator(Output, FittedModel, BaseEstimator):  # type: ignore[misc]
     """Parameters as scikit-learn knows them; the model itself is one of the core."""
 
     # Parameters that some of the estimators have.
@@ -147,10 +148,13 @@ class MercerEstimator(FittedModel, BaseEstimator):  # type: ignore[misc]
         self._core()
         return _tables.read(self, X, reset=False, allow_missing=self.missing == "mean").table
 
+    def _target_names(self) -> list[str]:
+        return [str(summary["target"]) for summary in self.summaries_]
+
     # Pickles carry the parameters, the names of the columns and the checked bytes of the model; nothing else.
 
     def __getstate__(self) -> dict[str, Any]:
-        plain = {*self.get_params(deep=False), "n_features_in_", "feature_names_in_", "classes_", "_is_single"}
+        plain = {*self.get_params(deep=False), "n_features_in_", "feature_names_in_", "classes_", "_is_single", "_sklearn_output_config"}
         state = {name: value for name, value in self.__dict__.items() if name in plain}
         if "_model" in self.__dict__:
             state["_model"] = self._model.to_bytes()
@@ -206,7 +210,11 @@ class MercerRegressor(RegressorMixin, MercerEstimator):  # type: ignore[misc]
         table = self._table(X)
         values = self._model.predict(table)
         values = values[:, 0] if self._is_single else np.ascontiguousarray(values)
-        return values if interval is None else (values, self._with_interval(table, interval, method, folds, seed))
+        shown = self._shown(values, X, self._target_names)
+        if interval is None:
+            return shown
+        ends = self._with_interval(table, interval, method, folds, seed)
+        return shown, self._shown(ends, X, lambda: ["lower", "upper"]) if ends.ndim == 2 else ends
 
     @property
     def alpha_(self) -> Any:

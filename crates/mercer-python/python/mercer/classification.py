@@ -58,26 +58,36 @@ class _Classifier(ClassifierMixin, MercerEstimator):  # type: ignore[misc]
         self._is_single = len(classes) == 2
         return self
 
-    def decision_function(self, X: Any) -> Numbers:
+    def decision_function(self, X: Any) -> Any:
         """One value per row for two classes (positive: the second), else one for each class."""
         values = self._core().predict(self._table(X))
-        return values[:, 0] if len(self.classes_) == 2 else np.ascontiguousarray(values)
+        if len(self.classes_) == 2:
+            return self._shown(values[:, 0], X, lambda: ["decision"])
+        return self._shown(np.ascontiguousarray(values), X, self._class_names)
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Any) -> Any:
         """The class of every row."""
         codes = self._core().classes_of(self._table(X))
-        return np.asarray(self.classes_[codes])
+        return self._shown(np.asarray(self.classes_[codes]), X, self._target_names)
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
-    def predict_proba(self, X: Any) -> Numbers:
+    def predict_proba(self, X: Any) -> Any:
         """The probability of every class."""
-        return np.ascontiguousarray(self._core().probabilities(self._table(X)))
+        return self._shown(np.ascontiguousarray(self._core().probabilities(self._table(X))), X, self._class_names)
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
-    def predict_log_proba(self, X: Any) -> Numbers:
+    def predict_log_proba(self, X: Any) -> Any:
         """Its logarithm."""
         with np.errstate(divide="ignore"):
-            return np.asarray(np.log(self.predict_proba(X)))
+            logarithms = np.log(self._core().probabilities(self._table(X)))
+        return self._shown(np.ascontiguousarray(logarithms), X, self._class_names)
+
+    def _target_names(self) -> list[str]:
+        # With more than two classes each has a model of its own, named "target class".
+        return [super()._target_names()[0].removesuffix(f" {self.classes_[0]}")]
+
+    def _class_names(self) -> list[str]:
+        return [str(one) for one in self.classes_]
 
 
 class _Name:
