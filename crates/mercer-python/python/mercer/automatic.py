@@ -23,8 +23,7 @@ class AutoKernelRegressor(MultiOutputMixin, MercerRegressor):  # type: ignore[mi
         on how fast the machine was.
     exponents : exponents to choose from.
 
-    The search has no row weights: the evidence by which it learns lengthscales counts rows. Fit the kernel that it found
-    (`kernel_`) with :class:`mercer.PowerRidge` where rows have weights.
+    A row of weight 2 is the row twice: copies of a row are learned from as one, and held out together.
 
     Examples
     --------
@@ -59,15 +58,13 @@ class AutoKernelRegressor(MultiOutputMixin, MercerRegressor):  # type: ignore[mi
         self.memory = memory
         self.seed = seed
 
-    def fit(self, X: Any, y: Any) -> AutoKernelRegressor:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> AutoKernelRegressor:
         """Searches, and fits the best candidate to all rows."""
         budget = _spelling._number("budget", self.budget)
         exponents = _spelling.numbers("exponents", self.exponents)
-        rows = self._rows(X, self._targets(X, y), None)
+        rows = self._rows(X, self._targets(X, y), sample_weight)
         self._accept(
-            _core.fit_automatic(
-            rows.gate.table, rows.columns, self._reading(), exponents, self._size(), budget
-        )
+            _core.fit_automatic(rows.gate.table, rows.columns, self._reading(), exponents, self._size(), budget)
         )
         return self
 

@@ -10,7 +10,7 @@ use super::polish::{COARSE, FINE, Polish, Steps, stretched};
 use super::ranking::{exceeds_by_at_most, ranking};
 use super::trial::{held_out_errors, learn};
 use super::{Automated, Automatic, Trial};
-use crate::criterion::{FoldRule, Folds};
+use crate::criterion::{Criterion, FoldRule, Folds};
 use crate::data::{Design, Encoding, Frame, Roles, Scale, TextAs};
 use crate::error::{Error, Result};
 use crate::fit::{Fit, Fitted, Reduce};
@@ -296,8 +296,14 @@ impl Automatic {
             let Tried { candidate, learned: Some(learned), .. } = &tried[first] else {
                 return Err(Error::Decomposition("no candidate could be fitted".into()));
             };
-            let design = designs.take(candidate).with_map(learned);
-            let fitted = self.fit_of(&learned.kernel.spec(), candidate.scale)?.fit_design(design)?;
+            let mut design = designs.take(candidate).with_map(learned);
+            let mut fit = self.fit_of(&learned.kernel.spec(), candidate.scale)?;
+            if let Some(copies) = design.copies() {
+                // A row is not held out while a copy of it stays.
+                design.groups = Some(copies);
+                fit = fit.criterion(Criterion::KFold(FoldRule { folds: 0, repeats: 1, in_order: false }));
+            }
+            let fitted = fit.fit_design(design)?;
             return Ok(Best { index: first, fitted, learned: learned.clone(), on_all_rows: HashMap::new() });
         }
         // Many rows favour rougher kernels than a part of them does: all candidates compete, coarsely, then the best two.

@@ -237,31 +237,50 @@ impl Design {
         }
     }
 
-    /// Rows with equal features become one, with the mean of their targets: what a metric is learned from. A model that
-    /// sees a row twice believes that there is no noise.
+    /// Rows with equal features become one, with the mean of their targets and the sum of their weights: what a metric is
+    /// learned from. A model that sees a row twice believes that there is no noise.
     pub(crate) fn without_duplicates(&self) -> Self {
-        if self.weights.is_some() {
+        let features: Vec<&[f64]> = (0..self.points.features()).map(|j| self.points.feature(j)).collect();
+        let places = self.places_of_equal_rows(&features);
+        let Some(count) = places.iter().max().map(|last| last + 1).filter(|count| *count < self.rows()) else {
             return self.clone();
-        }
-        let mut first: std::collections::HashMap<Vec<u64>, usize> = std::collections::HashMap::new();
+        };
         let mut kept: Vec<usize> = Vec::new();
-        let mut sums: Vec<(Vec<f64>, f64)> = Vec::new();
-        for row in 0..self.rows() {
-            let key: Vec<u64> = (0..self.points.features()).map(|j| self.points.feature(j)[row].to_bits()).collect();
-            let place = *first.entry(key).or_insert(kept.len());
+        let mut totals = vec![0.0; count];
+        let mut sums = Matrix::zeros(count, self.y.cols());
+        for (row, place) in places.into_iter().enumerate() {
             if place == kept.len() {
                 kept.push(row);
-                sums.push((vec![0.0; self.y.cols()], 0.0));
             }
-            let (sum, count) = &mut sums[place];
-            sum.iter_mut().enumerate().for_each(|(t, s)| *s += self.y.get(row, t));
-            *count += 1.0;
+            let weight = self.weights.as_ref().map_or(1.0, |w| w[row]);
+            totals[place] += weight;
+            for t in 0..self.y.cols() {
+                sums.set(place, t, sums.get(place, t) + weight * self.y.get(row, t));
+            }
         }
-        let mut merged = self.subset(&kept);
-        for (i, (sum, count)) in sums.iter().enumerate() {
-            sum.iter().enumerate().for_each(|(t, s)| merged.y.set(i, t, s / count));
-        }
-        merged
+        let y = Matrix::from_fn(count, self.y.cols(), |i, t| sums.get(i, t) / totals[i]);
+        Design { y, weights: Some(totals), ..self.subset(&kept) }
+    }
+
+    /// For each row a number that it shares with the rows that are equal to it in features and targets; `None` if no two are.
+    pub(crate) fn copies(&self) -> Option<Vec<u32>> {
+        let features = (0..self.points.features()).map(|j| self.points.feature(j));
+        let columns: Vec<&[f64]> = features.chain((0..self.y.cols()).map(|t| self.y.col(t))).collect();
+        let places = self.places_of_equal_rows(&columns);
+        let has_copies = places.iter().max().is_some_and(|last| last + 1 < self.rows());
+        has_copies.then(|| places.into_iter().map(|place| place as u32).collect())
+    }
+
+    /// Rows that are equal in these columns, and in text kept as codes, have the same number; numbers count up.
+    fn places_of_equal_rows(&self, columns: &[&[f64]]) -> Vec<usize> {
+        let mut first: std::collections::HashMap<Vec<u64>, usize> = std::collections::HashMap::new();
+        let codes: Vec<&[u32]> = (0..self.points.code_columns()).map(|j| self.points.codes(j)).collect();
+        let number = |row: usize| {
+            let numbers = columns.iter().map(|column| column[row].to_bits());
+            let next = first.len();
+            *first.entry(numbers.chain(codes.iter().map(|codes| u64::from(codes[row]))).collect()).or_insert(next)
+        };
+        (0..self.rows()).map(number).collect()
     }
 
     /// Number of rows in use.
