@@ -13,7 +13,7 @@ from common import build, in_child, median, ours, problem, temporary_folder, ver
 
 SCALE = float(sys.argv[1]) if len(sys.argv) > 1 else 1.0
 ROUNDS = 5
-GAMMA, LENGTHSCALE, LAMBDA = 0.125, 2.0, 1e-4
+LENGTHSCALE, LAMBDA = 2.0, 1e-4
 
 START = """
 import json, resource, sys, time

@@ -26,10 +26,9 @@ pub fn run(options: &EffectsOptions, common: &Common) -> anyhow::Result<Done> {
         Some(_) => intervals::training(&model, &options.training, &reading)?,
         None => None,
     };
-    let is_on_landmarks = model.summaries().iter().any(|summary| summary.certificate.low_rank.is_some());
-    if table.is_none() && is_on_landmarks {
+    if let (None, None, Some(what)) = (&table, &training, model.points_are_not_its_rows(model.points())) {
         anyhow::bail!(
-            "{} is a sum over landmarks, which are not a sample of its rows; name a table at whose rows effects are taken",
+            "{} holds {what}, which are not a sample of its rows; name a table at whose rows effects are taken",
             options.model
         );
     }

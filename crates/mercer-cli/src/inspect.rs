@@ -42,7 +42,7 @@ pub fn run(options: &InspectOptions) -> anyhow::Result<Done> {
         &match model.points() {
             0 => "the coefficients of a linear function".to_owned(),
             n if model.holds_training() => format!("{} training points with their targets", integer(n)),
-            n => format!("{} training points", integer(n)),
+            n => format!("{} {}", integer(n), model.points_are_not_its_rows(n).unwrap_or("training points")),
         },
     );
     if let Some(line) = meaning(&model) {

@@ -37,14 +37,20 @@ struct Gathered {
 pub fn run(options: &MomentsOptions, common: &Common) -> anyhow::Result<Done> {
     let started = Instant::now();
     check_place(&options.output)?;
+    let by_content = "cannot be kept: rows go to folds by their content, so that parts gathered elsewhere agree; leave it out, \
+                      or use `mercer fit --rank R --criterion kfold:5 --group`";
+    learn::refuse(&[("--group", by_content, options.columns.group.is_some())])?;
     let tables = files_of(&options.tables)?;
     let progress = Progress::start(common.quiet);
     let reading = options.reading.to_read_options();
     let weight = options.columns.weight.as_deref();
+    let mut known = None;
     let mut moments = match &options.like {
         Some(path) => {
-            let like = load(path)?.0.emptied();
+            let (like, model) = load(path)?;
+            let like = like.emptied();
             check_weight(path, &like, weight)?;
+            known = Some(model);
             like
         }
         None => {
@@ -69,7 +75,13 @@ pub fn run(options: &MomentsOptions, common: &Common) -> anyhow::Result<Done> {
     };
     let (left_out, adding) = absorb(&mut moments, &tables, &options.reading, &progress)?;
     progress.show("solving".into());
-    let solved = MomentFit::new().fit(&moments)?;
+    let solved = match (MomentFit::new().fit(&moments), known) {
+        (Err(mercer::Error::Empty(_)), Some(model)) if moments.rows() > 0 => {
+            // A part may be too small for a fit of its own; its sums are what is wanted.
+            Solved { model, surfaces: Vec::new() }
+        }
+        (solved, _) => solved?,
+    };
     drop(progress);
     let gathered = Gathered { rows: moments.rows(), left_out, seconds: started.elapsed().as_secs_f64(), adding };
     finish(&moments, &solved, &gathered, &options.output, options.json, common)
@@ -386,7 +398,7 @@ fn page(moments: &Moments, solved: &Solved, gathered: &Gathered) -> Page {
     page.line("kernel", &solved.model.kernel().spec());
     let (features, accuracy) = if moments.map().is_waves() {
         let count = moments.map().width();
-        let off = 1.0 / (count as f64).sqrt();
+        let off = moments.map().kernel().largest_diagonal().unwrap_or(1.0) / (count as f64).sqrt();
         let said = format!(
             "{} random waves stand for the kernel: each value is met to about {} (a standard deviation, not a bound)",
             integer(count),

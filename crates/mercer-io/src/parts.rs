@@ -24,8 +24,8 @@ pub struct Parts {
 }
 
 enum Rest {
-    /// Lines to come, and the header that belongs to all of them.
-    Lines { from: Box<dyn BufRead + Send>, header: Vec<u8> },
+    /// Lines to come, the header that belongs to all of them, and a record that was read already.
+    Lines { from: Box<dyn BufRead + Send>, header: Vec<u8>, held: Vec<u8> },
     /// The whole table.
     Table(Table),
     /// A Parquet file.
@@ -56,7 +56,7 @@ pub fn open(path: &str, options: &ReadOptions) -> Result<Parts> {
     let is_text =
         !input::is_gzip(start) && options.format.unwrap_or_else(|| Format::detect(name, start)) == Format::Csv;
     let rest = match is_text {
-        true => Rest::Lines { from, header: Vec::new() },
+        true => Rest::Lines { from, header: Vec::new(), held: Vec::new() },
         false => {
             let bytes = input::read_limited(from, name, "the input", options.memory_limit)?;
             Rest::Table(read_bytes(bytes, name, options)?)
@@ -106,12 +106,14 @@ impl Parts {
     }
 
     fn next_lines(&mut self, most: usize) -> Result<Table> {
-        let Rest::Lines { from, header } = &mut self.rest else { return Ok(Frame::default().into()) };
+        let Rest::Lines { from, header, held } = &mut self.rest else { return Ok(Frame::default().into()) };
         let is_first = self.width.is_none();
         let mut bytes = header.clone();
         let header_lines = count_lines(header);
         let mut first_record = 0;
-        let mut found = 0;
+        let mut found = usize::from(!held.is_empty());
+        let mut last_record = bytes.len();
+        bytes.append(held);
         // The first part has one record more: the header, if there is one.
         while found < most + usize::from(is_first) {
             let before = bytes.len();
@@ -121,6 +123,7 @@ impl Parts {
             }
             if !is_blank(&bytes[before..]) {
                 found += 1;
+                last_record = before;
                 first_record = if found == 1 { bytes.len() } else { first_record };
             }
         }
@@ -130,8 +133,15 @@ impl Parts {
         }
         let start = bytes[..first_record].to_vec();
         let before = Before { lines: self.before.lines.saturating_sub(header_lines), ..self.before };
-        let (frame, source) = csv::read_part(bytes, &self.name, &self.options, before, &self.texts)?;
-        self.before.lines += lines;
+        let read = |bytes: Vec<u8>| csv::read_part(bytes, &self.name, &self.options, before, &self.texts);
+        // Without a header the record more belongs to the next part, so that every part has the same number of rows.
+        let surplus = (is_first && found > most).then(|| bytes.clone());
+        let (mut frame, mut source) = read(bytes)?;
+        if let Some(mut bytes) = surplus.filter(|_| !source.header) {
+            *held = bytes.split_off(last_record);
+            (frame, source) = read(bytes)?;
+        }
+        self.before.lines += lines - count_lines(held);
         if is_first {
             (self.options.separator, self.options.header) = (Some(source.separator), Some(source.header));
             self.width = Some(frame.names().len());

@@ -1,6 +1,5 @@
 //! The front doors.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use mercer::learn::ManyClasses;
@@ -33,9 +32,7 @@ pub fn fit_power(
     run(py, move |observer| {
         let fitted = fit.observer(observer).fit_frame(&frame, &roles)?;
         let found = Found::of_power(&fitted);
-        // A linear function does not hold its rows; what needs them later reads them from the table.
-        let training = (fitted.model.points() == 0).then(|| (frame, roles.weight.clone()));
-        Ok(Model::new(fitted.model, found, training))
+        Ok(Model::new(fitted.model, found, (frame, roles.weight)))
     })
 }
 
@@ -58,13 +55,7 @@ fn power(reading: &Reading, choosing: &Choosing, size: &Size, diagnostics: bool)
     if let Some(memory) = reading.memory {
         fit = fit.memory(memory);
     }
-    fit = match (size.rank, size.accuracy, size.exact) {
-        (Some(rank), None, false) => fit.rank(rank),
-        (None, Some(accuracy), false) => fit.accuracy(accuracy),
-        (None, None, true) => fit.exact(),
-        (None, None, false) => fit,
-        _ => return Err(Error::argument("rank, accuracy and exact", "used one at a time", "several")),
-    };
+    fit = size.told_to(fit, Fit::rank, Fit::accuracy, Fit::exact)?;
     type Switch = fn(Fit) -> Fit;
     let switches: [(bool, Switch); 4] = [
         (!reading.offset, Fit::without_offset),
@@ -90,7 +81,7 @@ pub fn fit_loss(
     run(py, move |observer| {
         let learned = learn.observer(observer).fit_frame(&frame, &roles)?;
         let found = Found::of_loss(&learned);
-        Ok(Model::new(learned.model, found, None))
+        Ok(Model::new(learned.model, found, (frame, roles.weight)))
     })
 }
 
@@ -153,7 +144,7 @@ pub fn fit_linear(
     run(py, move |observer| {
         let fitted = fit.observer(observer).fit_frame(&frame, &roles)?;
         let found = Found::of_linear(&fitted);
-        Ok(Model::new(fitted.model, found, None))
+        Ok(Model::new(fitted.model, found, (frame, roles.weight)))
     })
 }
 
@@ -190,7 +181,7 @@ pub fn fit_sparse(
         let x = sparse(width, &starts, &places, &values)?;
         let fitted = fit.observer(observer).fit_sparse(&x, &y, weights.as_deref(), groups.as_deref())?;
         let found = Found::of_linear(&fitted);
-        Ok(Model::new(fitted.model, found, None))
+        Ok(Model::without_rows(fitted.model, found))
     })
 }
 
@@ -229,7 +220,15 @@ fn linear(
         fit = fit.scale(scale);
     }
     if is_kernel {
-        fit = choosing.kernels()?.into_iter().take(1).fold(fit, LinearFit::kernel);
+        let kernels = choosing.kernels()?;
+        let [kernel] = &kernels[..] else {
+            return Err(Error::argument(
+                "the kernel of a kernel Lasso",
+                "one kernel",
+                format!("{} of them", kernels.len()),
+            ));
+        };
+        fit = fit.kernel(kernel.clone());
     }
     if let Some(lambdas) = &choosing.lambdas {
         fit = fit.lambdas(lambdas);
@@ -271,13 +270,7 @@ pub fn fit_automatic(
         if let Some(memory) = reading.memory {
             automatic = automatic.memory(memory);
         }
-        automatic = match (size.rank, size.accuracy, size.exact) {
-            (Some(rank), None, false) => automatic.rank(rank),
-            (None, Some(accuracy), false) => automatic.accuracy(accuracy),
-            (None, None, true) => automatic.exact(),
-            (None, None, false) => automatic,
-            _ => return Err(Error::argument("rank, accuracy and exact", "used one at a time", "several")),
-        };
+        automatic = size.told_to(automatic, Automatic::rank, Automatic::accuracy, Automatic::exact)?;
         Ok(if reading.offset { automatic } else { automatic.without_offset() })
     };
     let automatic = prepare().map_err(refused)?;
@@ -285,9 +278,7 @@ pub fn fit_automatic(
     run(py, move |observer| {
         let automated = automatic.observer(observer).fit_frame(&frame, &roles)?;
         let found = Found::of_automatic(&automated);
-        let model = automated.fitted.model;
-        let training = (model.points() == 0).then(|| (Arc::clone(&frame), roles.weight.clone()));
-        Ok(Model::new(model, found, training))
+        Ok(Model::new(automated.fitted.model, found, (frame, roles.weight)))
     })
 }
 

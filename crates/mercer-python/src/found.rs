@@ -10,16 +10,20 @@ use pyo3::IntoPyObject;
 pub struct Found {
     /// Residuals of every row when left out, one vector per target.
     pub leave_one_out: Option<Vec<Vec<f64>>>,
-    /// f(xᵢ) + b of the training rows, one vector per target.
-    pub fitted: Vec<Vec<f64>>,
     /// The criterion wherever it was computed.
     pub trials: Vec<Trial>,
     /// The automatic search.
-    pub candidates: Vec<Candidate>,
-    /// The share of each feature, by the automatic search.
-    pub importance: Vec<(String, f64)>,
-    /// Whether the budget ended the automatic search.
-    pub ran_out: bool,
+    pub search: Option<SearchFacts>,
+}
+
+/// What an automatic search tried.
+#[derive(Debug, Clone, IntoPyObject)]
+pub struct SearchFacts {
+    candidates: Vec<Candidate>,
+    /// The share of each feature.
+    importance: Vec<(String, f64)>,
+    /// Whether the budget ended it.
+    ran_out: bool,
 }
 
 /// A criterion along λ, for one kernel, loss and exponent.
@@ -55,12 +59,7 @@ impl Found {
         let trials = fitted.tried.iter().flat_map(|tried| {
             tried.surfaces.iter().flat_map(move |surface| of_surface(tried, surface, &fitted.design.targets))
         });
-        Found {
-            leave_one_out: loo.collect(),
-            fitted: fitted.solutions.iter().map(|solution| solution.fitted.clone()).collect(),
-            trials: trials.collect(),
-            ..Found::default()
-        }
+        Found { leave_one_out: loo.collect(), trials: trials.collect(), ..Found::default() }
     }
 
     /// Of a fit by another loss.
@@ -76,7 +75,7 @@ impl Found {
             support: None,
         };
         let trials = learned.tried.iter().map(trial).collect();
-        Found { fitted: learned.fitted.clone(), trials, ..Found::default() }
+        Found { trials, ..Found::default() }
     }
 
     /// Of a fit with a penalty of its own.
@@ -92,7 +91,7 @@ impl Found {
             support: Some(trial.support.clone()),
         };
         let trials = fitted.tried.iter().map(trial).collect();
-        Found { fitted: fitted.fitted.clone(), trials, ..Found::default() }
+        Found { trials, ..Found::default() }
     }
 
     /// Of an automatic search.
@@ -106,12 +105,12 @@ impl Found {
             seconds: trial.seconds,
             is_chosen: trial.is_chosen,
         };
-        Found {
+        let search = SearchFacts {
             candidates: automated.trials.iter().map(candidate).collect(),
             importance: automated.importance.clone(),
             ran_out: automated.ran_out,
-            ..Found::of_power(&automated.fitted)
-        }
+        };
+        Found { search: Some(search), ..Found::of_power(&automated.fitted) }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Kernel values, and landmarks that stand for many rows.
 
 use mercer::kernel::{self, Points};
-use mercer::{Matrix, Result, low_rank};
+use mercer::{Error, Matrix, Result, low_rank, plan};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2};
 use pyo3::prelude::*;
 use rayon::prelude::*;
@@ -11,14 +11,21 @@ use crate::model::to_array;
 use crate::refusal::refused;
 use crate::work::run;
 
-/// The spec as the core writes it, fitted to the rows of `x` if there are some: rules for lengthscales become numbers.
+/// The spec as the core writes it, fitted to the rows of `x`: rules for lengthscales become numbers.
 #[pyfunction]
-#[pyo3(signature = (spec, x=None))]
-pub fn kernel_spec(py: Python<'_>, spec: &str, x: Option<PyReadonlyArray2<'_, f64>>) -> PyResult<String> {
+pub fn kernel_spec(py: Python<'_>, spec: &str, x: PyReadonlyArray2<'_, f64>) -> PyResult<String> {
     let kernel = kernel::parse(spec).map_err(refused)?;
-    match x.map(|x| matrix(&x)) {
-        None => Ok(kernel.spec()),
-        Some(x) => run(py, move |_| Ok(kernel.fitted_to(&Points::new(&x), None)?.spec())),
+    let x = matrix(&x);
+    run(py, move |_| Ok(kernel.fitted_to(&Points::new(&x), None)?.spec()))
+}
+
+/// Refuses what would not fit into memory.
+fn check_memory(rows: usize, columns: usize, what: &'static str) -> Result<()> {
+    let needed = 8 * rows as u64 * columns as u64;
+    let available = plan::available_memory();
+    match needed > available {
+        true => Err(Error::Memory { rows, needed, available, what, hint: "fewer rows or columns are needed".into() }),
+        false => Ok(()),
     }
 }
 
@@ -34,8 +41,12 @@ pub fn kernel_matrix<'py>(
     let (x, z) = (matrix(&x), matrix(&z));
     let values = run(py, move |_| {
         let (x, z) = (Points::new(&x), Points::new(&z));
+        if x.features() != z.features() {
+            let must = format!("as many columns as the first ({})", x.features());
+            return Err(Error::shape("the second table", must, z.features()));
+        }
         kernel.check(x.features(), 0)?;
-        kernel.check(z.features(), 0)?;
+        check_memory(x.rows(), z.rows(), "the kernel matrix")?;
         // Column i holds the values of row i: the transposed matrix.
         let mut values = Matrix::zeros(z.rows(), x.rows());
         values.as_mut_slice().par_chunks_mut(z.rows().max(1)).enumerate().for_each(|(i, column)| {
@@ -63,6 +74,7 @@ pub fn landmarks<'py>(
     let (pivots, lower, left) = run(py, move |_| -> Result<_> {
         let points = Points::new(&x);
         kernel.check(points.features(), 0)?;
+        check_memory(points.rows(), most.min(points.rows()), "the factor of the kernel matrix")?;
         let mut diagonal = vec![0.0; points.rows()];
         kernel.diagonal(&points, 0, &mut diagonal);
         let mean = diagonal.iter().sum::<f64>() / points.rows().max(1) as f64;

@@ -7,12 +7,12 @@ use mercer::criterion::{Criterion, Folds};
 use mercer::data::{Frame, TextAs};
 use mercer::effects::{Effect, TargetEffects};
 use mercer::interval::{Intervals, Method};
-use mercer::{Error, Matrix, Result, Training, format};
+use mercer::{Error, Matrix, Meaning, Result, Training, format};
 use numpy::{PyArray1, PyArray2, PyArray3, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use crate::found::{Candidate, Found, Trial};
+use crate::found::{Found, SearchFacts, Trial};
 use crate::refusal::{refused, unreadable};
 use crate::table::Table;
 use crate::work::run;
@@ -25,7 +25,7 @@ const BLOCK: usize = 1 << 14;
 pub struct Model {
     model: Arc<mercer::Model>,
     found: Found,
-    /// The table of a fit whose model does not hold its rows, and its column of weights.
+    /// The table of the fit and its column of weights: for what needs rows that the model does not hold.
     training: Option<(Arc<Frame>, Option<String>)>,
 }
 
@@ -55,14 +55,21 @@ pub struct EffectFacts {
 }
 
 impl Model {
-    /// A model with what its fit found.
-    pub fn new(model: mercer::Model, found: Found, training: Option<(Arc<Frame>, Option<String>)>) -> Self {
-        Model { model: Arc::new(model), found, training }
+    /// A model with what its fit found, and the table of the fit.
+    pub fn new(model: mercer::Model, found: Found, training: (Arc<Frame>, Option<String>)) -> Self {
+        // A kernel expansion over all rows holds them.
+        let holds_rows = model.holds_training();
+        Model { model: Arc::new(model), found, training: (!holds_rows).then_some(training) }
+    }
+
+    /// The same for rows that were never a table.
+    pub fn without_rows(model: mercer::Model, found: Found) -> Self {
+        Model { model: Arc::new(model), found, training: None }
     }
 
     fn of_bytes(bytes: &[u8]) -> PyResult<Self> {
         let model = format::from_bytes(bytes).map_err(|error| refused(error.into()))?;
-        Ok(Model::new(model, Found::default(), None))
+        Ok(Model::without_rows(model, Found::default()))
     }
 
     /// The rows of the fit, from the model or from the table.
@@ -71,7 +78,7 @@ impl Model {
             (Some(training), _) => Ok(training),
             (None, Some((frame, weight))) => self.model.training_from(frame, weight.as_deref()),
             (None, None) => {
-                let got = "one that was loaded or unpickled, or whose loss has no such rows";
+                let got = "one that was loaded or unpickled, or fitted to sparse rows";
                 Err(Error::argument("the model", "one that holds the rows of its fit", got))
             }
         }
@@ -88,19 +95,19 @@ impl Model {
 
     /// Reads a model file.
     #[staticmethod]
-    fn load(path: &str) -> PyResult<Self> {
-        Model::of_bytes(&mercer_io::model::load(path).map_err(unreadable)?)
+    fn load(py: Python<'_>, path: &str) -> PyResult<Self> {
+        py.detach(|| Model::of_bytes(&mercer_io::model::load(path).map_err(unreadable)?))
     }
 
     /// The bytes of the model file.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let bytes = format::to_bytes(&self.model).map_err(|error| refused(error.into()))?;
+        let bytes = py.detach(|| format::to_bytes(&self.model)).map_err(|error| refused(error.into()))?;
         Ok(PyBytes::new(py, &bytes))
     }
 
     /// The bytes of an ONNX file that predicts as the model does.
     fn to_onnx<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let bytes = mercer_io::onnx::bytes(&self.model).map_err(unreadable)?;
+        let bytes = py.detach(|| mercer_io::onnx::bytes(&self.model)).map_err(unreadable)?;
         Ok(PyBytes::new(py, &bytes))
     }
 
@@ -111,46 +118,36 @@ impl Model {
     }
 
     /// Writes the model file: the old one or the new one is there, whole, whatever happens.
-    fn save(&self, path: &str) -> PyResult<()> {
-        let bytes = format::to_bytes(&self.model).map_err(|error| refused(error.into()))?;
-        mercer_io::atomic::save(Path::new(path), &bytes).map_err(unreadable)
+    fn save(&self, py: Python<'_>, path: &str) -> PyResult<()> {
+        py.detach(|| {
+            let bytes = format::to_bytes(&self.model).map_err(|error| refused(error.into()))?;
+            mercer_io::atomic::save(Path::new(path), &bytes).map_err(unreadable)
+        })
     }
 
     /// Every target (or decision value) of every row; NaN where a missing cell leaves a row without.
     fn predict<'py>(&self, py: Python<'py>, table: &Table) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let (model, frame) = (Arc::clone(&self.model), table.frame());
-        let values = run(py, move |observer| {
-            let mut columns: Vec<Vec<f64>> = vec![Vec::with_capacity(frame.rows()); model.summaries().len()];
-            for part in parts(&frame) {
-                if !observer("predicting") {
-                    return Err(Error::Interrupted);
-                }
-                let values = model.predict_frame(part.as_ref().unwrap_or(&frame))?;
-                for (column, values) in columns.iter_mut().zip(values) {
-                    column.extend(values.into_iter().map(|value| value.unwrap_or(f64::NAN)));
-                }
-            }
-            Matrix::from_columns(frame.rows(), columns.len(), columns.concat())
-        })?;
+        let values = run(py, move |observer| in_parts(&frame, &observer, |part| model.predict_frame(part)))?;
         to_array(py, values)
     }
 
     /// The class of every row, as a place among the classes; −1 where there is none.
     fn classes_of<'py>(&self, py: Python<'py>, table: &Table) -> PyResult<Bound<'py, PyArray1<i64>>> {
         let (model, frame) = (Arc::clone(&self.model), table.frame());
-        let codes = run(py, move |_| model.classes_of_frame(&frame))?;
-        Ok(PyArray1::from_iter(py, codes.into_iter().map(|code| code.map_or(-1, |code| code as i64))))
+        let codes = run(py, move |observer| {
+            let number = |code: Option<usize>| code.map(|code| code as f64);
+            let codes = |part: &Frame| Ok(vec![model.classes_of_frame(part)?.into_iter().map(number).collect()]);
+            in_parts(&frame, &observer, codes)
+        })?;
+        let code = |code: &f64| if code.is_nan() { -1 } else { *code as i64 };
+        Ok(PyArray1::from_iter(py, codes.as_slice().iter().map(code)))
     }
 
     /// The probability of every class for every row.
     fn probabilities<'py>(&self, py: Python<'py>, table: &Table) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let (model, frame) = (Arc::clone(&self.model), table.frame());
-        let values = run(py, move |_| {
-            let columns = model.probabilities_of_frame(&frame)?;
-            let width = columns.len();
-            let cells = columns.into_iter().flatten().map(|cell| cell.unwrap_or(f64::NAN)).collect();
-            Matrix::from_columns(frame.rows(), width, cells)
-        })?;
+        let values = run(py, move |observer| in_parts(&frame, &observer, |part| model.probabilities_of_frame(part)))?;
         to_array(py, values)
     }
 
@@ -201,9 +198,11 @@ impl Model {
     /// What each column does to the predictions, at the rows of a table or of the fit.
     #[pyo3(signature = (table=None))]
     fn effects(&self, py: Python<'_>, table: Option<&Table>) -> PyResult<(Vec<EffectFacts>, Option<String>)> {
-        let (model, frame) = (Arc::clone(&self.model), table.map(Table::frame));
+        // Without a table at the rows of the fit, which support vectors and landmarks are not.
+        let rows_of_fit = || self.training.as_ref().map(|(frame, _)| Arc::clone(frame));
+        let (model, frame) = (Arc::clone(&self.model), table.map(Table::frame).or_else(rows_of_fit));
         let training = match &self.training {
-            Some(_) if self.model.is_not_spectral().is_none() => Some(self.rows_of_fit().map_err(refused)?),
+            Some(_) if self.model.is_not_a_sum_over_rows().is_none() => Some(self.rows_of_fit().map_err(refused)?),
             _ => None,
         };
         let found = run(py, move |observer| model.effects(frame.as_deref(), training, Some(&observer)))?;
@@ -251,32 +250,14 @@ impl Model {
         columns_to_array(py, &columns)
     }
 
-    /// f(xᵢ) + b of the training rows: rows × targets; `None` for a model that came from bytes.
-    fn fitted<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyArray2<f64>>>> {
-        match &self.found.fitted[..] {
-            [] => Ok(None),
-            columns => columns_to_array(py, columns).map(Some),
-        }
-    }
-
     /// The criterion wherever it was computed.
     fn trials(&self) -> Vec<Trial> {
         self.found.trials.clone()
     }
 
-    /// The candidates of the automatic search.
-    fn candidates(&self) -> Vec<Candidate> {
-        self.found.candidates.clone()
-    }
-
-    /// The share of each feature, by the automatic search.
-    fn importance(&self) -> Vec<(String, f64)> {
-        self.found.importance.clone()
-    }
-
-    /// Whether the budget ended the automatic search.
-    fn ran_out(&self) -> bool {
-        self.found.ran_out
+    /// What the automatic search tried; `None` for a model that came from bytes.
+    fn search(&self) -> Option<SearchFacts> {
+        self.found.search.clone()
     }
 
     /// What was found for every target, as JSON.
@@ -300,6 +281,15 @@ impl Model {
     #[getter]
     fn classes(&self) -> Option<(Vec<String>, bool)> {
         self.model.classes().map(|classes| (classes.names.clone(), classes.are_numbers))
+    }
+
+    /// The name of the column that was predicted, or of the first of them.
+    #[getter]
+    fn target(&self) -> String {
+        match self.model.meaning() {
+            Meaning::Classes { target, .. } => target.clone(),
+            _ => self.model.summaries().first().map(|summary| summary.target.clone()).unwrap_or_default(),
+        }
     }
 
     /// The number of training points that the model carries.
@@ -332,6 +322,26 @@ impl Model {
         };
         Some(encoder.features.iter().flat_map(of).collect())
     }
+}
+
+/// Columns of numbers for every row, block after block; NaN where there is none.
+fn in_parts(
+    frame: &Frame,
+    observer: &mercer::Observer,
+    of: impl Fn(&Frame) -> Result<Vec<Vec<Option<f64>>>>,
+) -> Result<Matrix> {
+    let mut columns: Vec<Vec<f64>> = Vec::new();
+    for part in parts(frame) {
+        if !observer("predicting") {
+            return Err(Error::Interrupted);
+        }
+        let found = of(part.as_ref().unwrap_or(frame))?;
+        columns.resize_with(found.len(), || Vec::with_capacity(frame.rows()));
+        for (column, values) in columns.iter_mut().zip(found) {
+            column.extend(values.into_iter().map(|value| value.unwrap_or(f64::NAN)));
+        }
+    }
+    Matrix::from_columns(frame.rows(), columns.len(), columns.concat())
 }
 
 /// The table in blocks of rows; one block is the table itself.

@@ -2,7 +2,7 @@
 //! a file cannot be read (`OSError`).
 
 use pyo3::PyErr;
-use pyo3::exceptions::{PyMemoryError, PyOSError, PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyFileNotFoundError, PyMemoryError, PyOSError, PyRuntimeError, PyValueError};
 
 /// The exception that says what the core said.
 pub fn refused(error: mercer::Error) -> PyErr {
@@ -14,8 +14,11 @@ pub fn refused(error: mercer::Error) -> PyErr {
 
 /// The same for files.
 pub fn unreadable(error: mercer_io::Error) -> PyErr {
+    let is_absent =
+        matches!(&error, mercer_io::Error::Io { cause, .. } if cause.kind() == std::io::ErrorKind::NotFound);
     match error {
         mercer_io::Error::Data(error) => refused(error),
+        other if is_absent => PyFileNotFoundError::new_err(other.to_string()),
         other => PyOSError::new_err(other.to_string()),
     }
 }

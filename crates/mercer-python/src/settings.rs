@@ -13,6 +13,7 @@ pub struct Columns {
     targets: Vec<String>,
     weight: Option<String>,
     group: Option<String>,
+    /// Text, which is a category even where it reads like a number.
     categorical: Vec<String>,
 }
 
@@ -61,9 +62,8 @@ impl Reading {
     pub fn missing(&self) -> Result<Missing> {
         match self.missing.as_str() {
             "error" => Ok(Missing::Error),
-            "drop" => Ok(Missing::Drop),
             "mean" => Ok(Missing::Mean),
-            other => Err(Error::argument("missing", "error, drop or mean", other)),
+            other => Err(Error::argument("missing", "error or mean", other)),
         }
     }
 
@@ -114,11 +114,30 @@ impl Choosing {
 #[pyo3(from_item_all)]
 pub struct Size {
     /// At most this many.
-    pub rank: Option<usize>,
+    rank: Option<usize>,
     /// As many as this accuracy needs.
-    pub accuracy: Option<f64>,
+    accuracy: Option<f64>,
     /// Never.
-    pub exact: bool,
+    exact: bool,
+}
+
+impl Size {
+    /// Tells a fit, which has one method for each of them.
+    pub fn told_to<F>(
+        &self,
+        fit: F,
+        rank: impl FnOnce(F, usize) -> F,
+        accuracy: impl FnOnce(F, f64) -> F,
+        exact: impl FnOnce(F) -> F,
+    ) -> Result<F> {
+        match (self.rank, self.accuracy, self.exact) {
+            (Some(most), None, false) => Ok(rank(fit, most)),
+            (None, Some(share), false) => Ok(accuracy(fit, share)),
+            (None, None, true) => Ok(exact(fit)),
+            (None, None, false) => Ok(fit),
+            _ => Err(Error::argument("rank, accuracy and exact", "used one at a time", "several")),
+        }
+    }
 }
 
 /// What belongs to a loss.

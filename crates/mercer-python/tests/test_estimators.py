@@ -1,7 +1,11 @@
 """What estimators can do beyond predicting, each against something that is not itself."""
 
+import pickle
+
 import numpy as np
+import pandas
 import pytest
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -202,7 +206,43 @@ def test_results_do_not_depend_on_the_number_of_threads(waves):
 def test_notebook_pages(waves):
     x, y = waves
     model = mercer.PowerRidgeCV()
-    assert "<table" not in model._repr_html_() or "PowerRidgeCV" in model._repr_html_()
+    assert "certified" not in model._repr_html_()
     model.fit(x, y)
     page = model._repr_html_()
     assert "certified" in page and "leave-one-out RMSE" in page and model._repr_mimebundle_()["text/html"] == page
+
+
+def test_effects_without_rows_are_those_at_the_rows_of_the_fit(waves):
+    x, y = waves
+    models = (mercer.SVR(epsilon=0.3), mercer.KernelLasso(), mercer.PowerRidge(rank=8), mercer.Lasso(alpha=0.01), mercer.Ridge())
+    for model in models:
+        model.fit(x, y)
+        np.testing.assert_allclose(model.marginal_effects().mean, model.marginal_effects(x).mean, rtol=1e-12)
+        with pytest.raises(ValueError, match="table at whose rows the effects are taken"):
+            pickle.loads(pickle.dumps(model)).marginal_effects()
+
+
+def test_landmarks_have_paths_and_intervals(waves):
+    x, y = waves
+    model = mercer.PowerRidgeCV(rank=20).fit(x, y)
+    value, ends = model.predict(x, interval=0.9)
+    assert len(model.path_["lambda"]) > 10
+    assert np.mean((ends[:, 0] <= y) & (y <= ends[:, 1])) > 0.8 and (ends[:, 0] <= value).all()
+
+
+def test_a_precomputed_kernel_with_rows_of_weight_0(waves):
+    x, y = waves
+    weights = np.where(np.arange(len(y)) % 4 == 0, 0.0, 1.0)
+    gram = mercer.kernel_matrix(x, kernel="gaussian(lengthscale=1.5)")
+    model = mercer.KernelRidge("precomputed", alpha=0.1).fit(gram, y, weights)
+    other = mercer.KernelRidge("gaussian(lengthscale=1.5)", alpha=0.1).fit(x, y, weights)
+    np.testing.assert_allclose(model.predict(gram), other.predict(x), atol=1e-9)
+
+
+def test_frames_of_targets_keep_their_names(waves):
+    x, y = waves
+    targets = pandas.DataFrame({"dose": y, "size": -y})
+    model = mercer.Ridge().set_output(predict="pandas").fit(x, targets)
+    assert list(model.predict(x).columns) == ["dose", "size"]
+    sparse_model = mercer.Lasso(alpha=0.01).set_output(predict="pandas").fit(sparse.csr_matrix(x), y)
+    assert isinstance(sparse_model.predict(sparse.csr_matrix(x)), pandas.Series)

@@ -150,3 +150,16 @@ def test_either_ours_or_theirs(waves):
         mercer.KernelRidge("gaussian(lengthscale=1)", gamma=1).fit(x, y)
     with pytest.raises(ValueError, match="no meaning"):
         mercer.KernelRidge("linear", degree=2).fit(x, y)
+
+
+def test_what_is_not_said_is_as_it_is_in_scikit_learn(waves):
+    x, y = waves
+    for kernel, said in (("rbf", {}), ("laplacian", {}), ("poly", {}), ("poly", {"degree": 2}), ("poly", {"coef0": 2.0}), ("poly", {"gamma": 0.3})):
+        theirs = kernel_ridge.KernelRidge(kernel=kernel, alpha=0.5, **{"coef0": 1.0, **said}).fit(x, y)
+        np.testing.assert_allclose(mercer.KernelRidge(kernel, alpha=0.5, **said).fit(x, y).predict(x), theirs.predict(x), atol=1e-8)
+    for kernel, said in (("rbf", {}), ("poly", {}), ("poly", {"degree": 2})):
+        theirs = svm.SVR(kernel=kernel, tol=1e-10, **said).fit(x, y)
+        np.testing.assert_allclose(mercer.SVR(kernel, **said).fit(x, y).predict(x), theirs.predict(x), atol=1e-6)
+        labels = y > np.median(y)
+        theirs = svm.SVC(kernel=kernel, tol=1e-10, **said).fit(x, labels)
+        np.testing.assert_allclose(mercer.SVC(kernel, **said).fit(x, labels).decision_function(x), theirs.decision_function(x), atol=1e-5)

@@ -28,6 +28,15 @@ def test_pictures(waves, tmp_path):
     ax.figure.savefig(tmp_path / "bands.png")
     ax = mercer.plot.path(mercer.LassoCV().fit(x, y))
     assert ax.get_ylabel() == "criterion"
+    two = mercer.LassoCV().fit(x, np.column_stack([y, 100 * y]))
+    ax = mercer.plot.path(two, target=1)
+    assert ax.lines[0].get_xdata().max() >= two.summaries_[1]["lambda"] > two.summaries_[0]["lambda"]
+    framed = mercer.PowerRidge(reg_lambda=1e-3).set_output(predict="pandas").fit(x, y)
+    mercer.plot.bands(framed, x, y)
+    mercer.plot.component(framed, x, 0, interval=0.9)
+    small = mercer.PowerRidgeCV("gaussian(lengthscale=2)", cv="aic").fit(x, y)
+    assert mercer.plot.surface(small).figure.axes[-1].get_ylabel() == "criterion"
+    assert mercer.plot.surface(model).figure.axes[-1].get_ylabel() == "criterion (log₁₀)"
     with pytest.raises(ValueError, match="no surface"):
         mercer.plot.surface(mercer.PowerRidge().fit(x, y))
     plt.close("all")

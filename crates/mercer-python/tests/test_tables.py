@@ -47,9 +47,6 @@ class Stream:
     def __arrow_c_stream__(self, requested_schema=None):
         return self._table.__arrow_c_stream__(requested_schema)
 
-    def __len__(self):
-        return self._table.num_rows
-
 
 def test_text_columns_read_alike_from_every_kind_of_table(tmp_path):
     tables, y = kinds_of_tables()
@@ -181,3 +178,32 @@ def test_predictions_are_columns_where_set_output_says_so(kind):
     assert np.array_equal(shown.decision_function(x).to_numpy(), classes.decision_function(x))
     with pytest.raises(ValueError, match="predict must be one of default, pandas, polars; got 'list'"):
         model.set_output(predict="list")
+
+
+def test_streams_that_can_be_read_once():
+    columns, y = table()
+    whole = pyarrow.table(columns)
+    reader = whole.to_reader()
+    model = mercer.KernelRidge().fit(reader, y)
+    np.testing.assert_array_equal(model.predict(whole.to_reader()), model.predict(whole))
+    mercer.SVC().fit(whole.to_reader(), y > 0)
+    mercer.Lasso(alpha=0.1).fit(whole.to_reader(), y)
+
+
+def test_columns_by_place_twice_and_called_categories():
+    columns, y = table()
+    doubled = pyarrow.Table.from_arrays([pyarrow.array(columns["size"])] * 2, names=["a", "a"])
+    with pytest.raises(ValueError, match="'a' names 2 of them"):
+        mercer.KernelRidge().fit(doubled, y)
+    # Fitted to an array, columns are known by their places whatever they are called.
+    x = np.column_stack([columns["size"], np.cos(columns["size"])])
+    model = mercer.KernelRidge().fit(x, y)
+    arrow = pyarrow.table({"p": x[:, 0], "q": x[:, 1]})
+    np.testing.assert_array_equal(model.predict(arrow), model.predict(x))
+    with pytest.raises(ValueError, match="3 features"):
+        model.predict(arrow.append_column("r", pyarrow.array(y)))
+    # Numbers that are called categories are categories.
+    codes = pandas.DataFrame({"code": pandas.Categorical(np.arange(ROWS) % 3)})
+    names = pandas.DataFrame({"code": (np.arange(ROWS) % 3).astype(str)})
+    same = [mercer.KernelRidge().fit(frame, y).predict(frame) for frame in (codes, names)]
+    np.testing.assert_array_equal(*same)

@@ -140,6 +140,11 @@ pub trait Kernel: Debug + Send + Sync {
         false
     }
 
+    /// Whether it is a wave of frequencies that stand in the place of points.
+    fn is_waves(&self) -> bool {
+        false
+    }
+
     /// Whether the features of a row are its kernel values themselves.
     fn is_precomputed(&self) -> bool {
         false

@@ -51,8 +51,8 @@ impl Moments {
     /// Nothing yet. The pilot gives the means around which sums are taken, from rows like those to come.
     pub fn new(map: LandmarkMap, targets: Vec<String>, folds: usize, pilot: (&Points, &Matrix)) -> Result<Self> {
         let (points, y) = pilot;
-        if folds < 2 {
-            return Err(Error::argument("the number of folds", "at least 2", folds));
+        if !(2..=usize::from(u16::MAX)).contains(&folds) {
+            return Err(Error::argument("the number of folds", "from 2 to 65,535", folds));
         }
         if points.rows() == 0 || points.rows() != y.rows() || y.cols() != targets.len() {
             return Err(Error::shape("the pilot", "rows with a value of every target", y.rows()));

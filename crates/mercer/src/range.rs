@@ -121,6 +121,19 @@ pub(crate) fn check_rising(what: &str, values: &[f64]) -> Result<()> {
     }
 }
 
+/// Refuses exponents and λ that are out of range, or do not rise.
+pub(crate) fn check_powers(exponents: &[f64], lambdas: &[f64]) -> Result<()> {
+    check_rising("exponents", exponents)?;
+    check_rising("lambdas", lambdas)?;
+    if let Some(exponent) = exponents.iter().find(|m| !(1e-3..=1000.0).contains(*m)) {
+        return Err(Error::argument("exponent", "above 0 (from 0.001 to 1000)", exponent));
+    }
+    match lambdas.iter().find(|lambda| !(1e-290..=1e290).contains(*lambda)) {
+        Some(lambda) => Err(Error::argument("lambda", "above 0 (from 1e-290 to 1e290)", lambda)),
+        None => Ok(()),
+    }
+}
+
 /// Where the first `low..high:points` stands.
 fn find(spec: &str) -> Option<(usize, usize)> {
     let dots = spec.find("..")?;

@@ -69,6 +69,7 @@ impl Model {
     pub fn is_not_spectral(&self) -> Option<String> {
         let summary = self.summaries.first()?;
         match &self.meaning {
+            _ if self.kernel.is_waves() => Some("it is a sum of random waves".into()),
             Meaning::Classes { .. } => Some("it predicts classes".into()),
             Meaning::Quantiles { .. } => Some("it predicts quantiles".into()),
             Meaning::Numbers if summary.loss != "squared" => Some(format!("its loss is {}", summary.loss)),
@@ -81,6 +82,17 @@ impl Model {
     pub fn is_not_a_sum_over_rows(&self) -> Option<String> {
         let on_landmarks = || "it is a sum over landmarks, not over its rows".to_owned();
         self.is_not_spectral().or_else(|| self.is_on_landmarks().then(on_landmarks))
+    }
+
+    /// What the model's points are if they are not the rows of its fit.
+    pub fn points_are_not_its_rows(&self, count: usize) -> Option<&'static str> {
+        let rows = self.summaries.first().map_or(0, |summary| summary.rows);
+        match () {
+            () if self.kernel.is_waves() => Some("random waves"),
+            () if self.is_on_landmarks() => Some("landmarks"),
+            () if count > 0 && count < rows => Some("the rows that have a coefficient"),
+            () => None,
+        }
     }
 
     /// Whether landmarks stand for the rows.

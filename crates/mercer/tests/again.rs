@@ -34,6 +34,16 @@ fn paths_and_residuals_are_those_of_the_fit() {
                 assert!((a - b).abs() < 1e-10, "{a} {b}");
             }
         }
+        for (exponent, lambdas, reason) in [
+            (1.5, vec![1e-2, 1e-3], "rising order"),
+            (1.5, vec![-1.0], "lambda must be above 0"),
+            (1.5, vec![0.0, 1.0], "lambda must be above 0"),
+            (f64::NAN, vec![1.0], "exponent must be above 0"),
+            (-1.0, vec![1.0], "exponent must be above 0"),
+        ] {
+            let refused = model.path(training(), 0, exponent, Some(&lambdas), &[], 1).unwrap_err().to_string();
+            assert!(refused.contains(reason), "{refused}");
+        }
         let beyond = model.path(training(), 2, 2.0, None, &[], 1).unwrap_err().to_string();
         assert!(beyond.contains("below the number of targets, 2; got 2"), "{beyond}");
     }

@@ -37,7 +37,7 @@ pub struct MomentsOptions {
     pub columns: ColumnOptions,
 
     /// Landmarks, scaling, folds and targets of these moments, so that both can be merged
-    #[arg(long, value_name = "MOMENTS", conflicts_with_all = ["target", "features", "drop", "kernel", "landmarks", "landmarks_by", "fourier", "folds", "sample", "scale", "missing"])]
+    #[arg(long, value_name = "MOMENTS", conflicts_with_all = ["target", "features", "drop", "categorical", "kernel", "landmarks", "landmarks_by", "fourier", "folds", "sample", "scale", "missing"])]
     pub like: Option<String>,
     /// The kernel, as a spec such as gaussian(lengthscale=1.5); see `mercer kernels`
     #[arg(long, short, value_name = "SPEC", default_value = "gaussian", value_parser = kernels, help_heading = "The model")]

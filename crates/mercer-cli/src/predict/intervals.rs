@@ -31,6 +31,7 @@ pub struct Added {
     is_weighted: bool,
     /// Whether kernel or λ were chosen on the same rows.
     was_chosen: bool,
+    on_landmarks: bool,
     targets: Vec<Target>,
 }
 
@@ -96,6 +97,7 @@ impl Maker<'_> {
             folds: asked.folds,
             rows: self.rows,
             is_weighted: self.is_weighted,
+            on_landmarks: model.is_on_landmarks(),
             was_chosen: model.summaries().iter().any(|summary| summary.chosen_by.is_some()),
             targets: targets.collect(),
         })
@@ -177,10 +179,15 @@ impl Added {
     fn promise(&self) -> String {
         let least = short((2.0 * self.level - 1.0).max(0.0));
         let level = short(self.level);
-        let given = if self.was_chosen {
-            "; that holds for a kernel and λ fixed beforehand, and here some were chosen on the same rows"
-        } else {
-            ""
+        let given = match (self.was_chosen, self.on_landmarks) {
+            (true, false) => {
+                "; that holds for a kernel and λ fixed beforehand, and here some were chosen on the same rows"
+            }
+            (true, true) => {
+                "; that holds for a kernel, λ and landmarks fixed beforehand, and here they were chosen on the same rows"
+            }
+            (false, true) => "; that holds for landmarks fixed beforehand, and here they were chosen on the same rows",
+            (false, false) => "",
         };
         match self.method {
             IntervalMethod::Jackknife => {

@@ -85,7 +85,7 @@ fn parquet_weights_and_folders() {
     let refused = error(&lab.command(&["update", "w.moments", "w.csv", "--weight", "x1"]).output().unwrap());
     assert!(refused.contains("column \"w\""), "{refused}");
     let refused = error(&lab.command(&["update", "w.moments", "t.csv"]).output().unwrap());
-    assert!(refused.contains('w'), "{refused}");
+    assert!(refused.contains("\"w\""), "{refused}");
     let at = |file: &str| {
         let report = lab.json(&["fit", file, "--lambda", "1e-3", "--exponent", "1.5", "--json"]);
         (number(&report, "train_rmse"), number(&report, "norm"))
@@ -143,7 +143,20 @@ fn refusals() {
     assert!(message(&["moments", "-", "--target", "y", "--output", "c.moments"]).contains("only once"));
     lab.file("bad.csv", "x1,y\n1,2\n3,oops\n");
     let said = message(&["update", "a.moments", "bad.csv"]);
-    assert!(said.contains("bad.csv") && said.contains("y"), "{said}");
+    assert!(said.contains("bad.csv") && said.contains("row 2, column \"y\""), "{said}");
+    lab.file("one.csv", "x1,y\n1,2\n");
+    lab.ok(&["moments", "one.csv", "--like", "a.moments", "--output", "one.moments"]);
+    lab.ok(&["merge", "a.moments", "one.moments", "--output", "more.moments"]);
+    assert_eq!(lab.json(&["fit", "more.moments", "--json"])["n"], 301);
+    // An exponent that was given is not rounded.
+    let report = lab.json(&["fit", "a.moments", "--exponent", "1.2345", "--json"]);
+    assert_eq!(report["exponent"], 1.2345);
+    let start = |more: &[&str]| message(&[&["moments", "t.csv", "-t", "y", "--output", "c.moments"], more].concat());
+    assert!(start(&["--folds", "70000"]).contains("from 2 to 65,535"));
+    assert!(start(&["--fourier", "100000000"]).contains("fit into memory"));
+    assert!(start(&["--group", "x1"]).contains("--group"));
+    let said = message(&["moments", "t.csv", "--like", "a.moments", "--categorical", "x1", "--output", "c.moments"]);
+    assert!(said.contains("--categorical"), "{said}");
     assert!(!lab.path("c.moments").exists());
 }
 
@@ -155,6 +168,12 @@ fn random_waves_in_the_place_of_landmarks() {
     assert!(page.contains("300 random waves stand for the kernel") && page.contains("waves(gaussian("), "{page}");
     let report = lab.json(&["fit", "w.moments", "--json", "--output", "m.mercer"]);
     assert!(report["certificate"]["low_rank"].is_null(), "{report}");
+    // Frequencies are no rows.
+    let message = |arguments: &[&str]| error(&lab.command(arguments).output().unwrap());
+    assert!(message(&["effects", "m.mercer"]).contains("random waves"));
+    let said = message(&["predict", "m.mercer", "t.csv", "--interval", "0.9", "--data", "t.csv"]);
+    assert!(said.contains("random waves"), "{said}");
+    assert!(text(&lab.ok(&["inspect", "m.mercer"])).contains("300 random waves"));
     let held_out = number(&report["held_out"], "value").sqrt();
     assert!((1.0..2.5).contains(&held_out), "{held_out}");
     lab.ok(&["predict", "m.mercer", "t.csv", "--output", "p.csv", "-q"]);

@@ -20,7 +20,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from ._core import __version__, set_threads, threads
+from ._core import __version__, threads
 
 if TYPE_CHECKING:
     from . import plot as plot
@@ -80,6 +80,13 @@ __all__ = [
     "set_threads",
     "threads",
 ]
+
+
+def set_threads(count: int) -> None:
+    """Sets the number of threads that fits and predictions use, from 1 to 256; results do not depend on it."""
+    from . import _core, _spelling
+
+    _core.set_threads(_spelling.whole("the number of threads", count))
 
 
 def __getattr__(name: str) -> Any:

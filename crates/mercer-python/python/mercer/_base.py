@@ -19,15 +19,26 @@ from ._tables import Gate
 
 Numbers = NDArray[np.float64]
 
+# What a pickle has beside parameters and the model: names, what belongs to rows of weight 0, and what scikit-learn sets.
+_KEPT = (
+    "n_features_in_",
+    "feature_names_in_",
+    "classes_",
+    "_is_single",
+    "_kept_rows",
+    "_total_weight",
+    "_sklearn_output_config",
+    "_metadata_request",
+)
+
 
 class Rows:
     """The rows of a fit: their features, the total weight, and which column is what."""
 
-    def __init__(self, gate: Gate, columns: Columns, total: float, keep: NDArray[np.bool_] | None) -> None:
+    def __init__(self, gate: Gate, columns: Columns, total: float) -> None:
         self.gate = gate
         self.columns = columns
         self.total = total
-        self.keep = keep
 
 
 class MercerEstimator(Output, FittedModel, BaseEstimator):  # type: ignore[misc]
@@ -40,6 +51,8 @@ class MercerEstimator(Output, FittedModel, BaseEstimator):  # type: ignore[misc]
     fit_intercept: bool = True
     memory: int | None = None
     seed: int = 1
+    # What scikit-learn's estimator of the same name takes for gamma and coef0.
+    _kernel_defaults = _spelling.PAIRWISE
 
     def __sklearn_is_fitted__(self) -> bool:
         return "_model" in self.__dict__
@@ -53,24 +66,28 @@ class MercerEstimator(Output, FittedModel, BaseEstimator):  # type: ignore[misc]
     # Settings for the core
 
     def _reading(self) -> Reading:
+        for name in ("scale", "missing", "text"):
+            value = getattr(self, name)
+            if not isinstance(value, str) and (value is not None or name != "scale"):
+                raise ValueError(f"{name} must be a word; got {value!r}")
         return Reading(
             scale=self.scale,
             missing=self.missing,
             text=self.text,
             offset=bool(self.fit_intercept),
-            memory=None if self.memory is None else int(self.memory),
-            seed=int(self.seed),
+            memory=None if self.memory is None else _spelling.whole("memory", self.memory, least=1),
+            seed=_spelling.whole("seed", self.seed),
         )
 
     def _kernel(self, x: Numbers | None) -> str:
         of = self.__dict__.get
-        return _spelling.kernel_spec(of("kernel"), of("gamma"), of("degree"), of("coef0"), x)
+        return _spelling.kernel_spec(of("kernel"), of("gamma"), of("degree"), of("coef0"), x, self._kernel_defaults)
 
     def _size(self) -> Size:
         rank, accuracy = self.__dict__.get("rank"), self.__dict__.get("accuracy")
         return Size(
-            rank=None if rank is None else int(rank),
-            accuracy=None if accuracy is None else float(accuracy),
+            rank=None if rank is None else _spelling.whole("rank", rank, least=1),
+            accuracy=None if accuracy is None else _spelling._number("accuracy", accuracy),
             exact=bool(self.__dict__.get("exact", False)),
         )
 
@@ -85,6 +102,9 @@ class MercerEstimator(Output, FittedModel, BaseEstimator):  # type: ignore[misc]
         )
 
     # Rows
+
+    _kept_rows: NDArray[np.bool_] | None = None
+    _total_weight: float
 
     def _weights(self, sample_weight: Any, X: Any) -> Numbers | None:
         if sample_weight is None:
@@ -105,6 +125,7 @@ class MercerEstimator(Output, FittedModel, BaseEstimator):  # type: ignore[misc]
         """Reads a fit's rows; `labels` are classes in the place of `y`."""
         weights = self._weights(sample_weight, X)
         keep = None if weights is None or np.all(weights > 0) else weights > 0
+        self._kept_rows = keep
         gate = _tables.read(self, X, reset=True, allow_missing=self.missing == "mean", keep=keep)
         table, taken = gate.table, gate.table.names
         wanted = str(getattr(y, "name", None) or "y")
@@ -118,12 +139,14 @@ class MercerEstimator(Output, FittedModel, BaseEstimator):  # type: ignore[misc]
         else:
             columns = y if y.ndim == 2 else y[:, None]
             columns = columns if keep is None else columns[keep]
-            single = columns.shape[1] == 1
+            named = getattr(y, "names", None)
+            if named is None:
+                named = [wanted] if columns.shape[1] == 1 else [f"{wanted}{place + 1}" for place in range(columns.shape[1])]
             targets = []
             for place in range(columns.shape[1]):
-                targets.append(_tables.fresh_name(wanted if single else f"{wanted}{place + 1}", taken + targets))
+                targets.append(_tables.fresh_name(named[place], taken + targets))
                 table.add_numbers(targets[-1], columns[:, place])
-        roles = Columns(targets=targets, weight=None, group=None, categorical=[])
+        roles = Columns(targets=targets, weight=None, group=None, categorical=gate.texts)
         total = float(gate.rows)
         if weights is not None:
             used = weights if keep is None else weights[keep]
@@ -134,7 +157,8 @@ class MercerEstimator(Output, FittedModel, BaseEstimator):  # type: ignore[misc]
             of = groups if keep is None else groups[keep]
             roles["group"] = name = _tables.fresh_name("fold", table.names)
             table.add_numbers(name, of.astype(np.float64))
-        return Rows(gate, roles, total, keep)
+        self._total_weight = total
+        return Rows(gate, roles, total)
 
     def _accept(self, model: _core.Model) -> None:
         """The model of a fit; a certificate that does not hold is said aloud."""
@@ -146,6 +170,7 @@ class MercerEstimator(Output, FittedModel, BaseEstimator):  # type: ignore[misc]
 
     def _table(self, X: Any) -> _core.Table:
         self._core()
+        X = _tables.opened(X)
         return _tables.read(self, X, reset=False, allow_missing=self.missing == "mean").table
 
     def _target_names(self) -> list[str]:
@@ -154,7 +179,7 @@ class MercerEstimator(Output, FittedModel, BaseEstimator):  # type: ignore[misc]
     # Pickles carry the parameters, the names of the columns and the checked bytes of the model; nothing else.
 
     def __getstate__(self) -> dict[str, Any]:
-        plain = {*self.get_params(deep=False), "n_features_in_", "feature_names_in_", "classes_", "_is_single", "_sklearn_output_config"}
+        plain = {*self.get_params(deep=False), *_KEPT}
         state = {name: value for name, value in self.__dict__.items() if name in plain}
         if "_model" in self.__dict__:
             state["_model"] = self._model.to_bytes()
@@ -184,11 +209,12 @@ class MercerRegressor(RegressorMixin, MercerEstimator):  # type: ignore[misc]
             raise ValueError(f"This {name} estimator requires y to be passed, but the target y is None.")
         several = isinstance(self, MultiOutputMixin)
         given = getattr(y, "name", None)
+        names = [str(name) for name in y.columns] if several and hasattr(y, "columns") else None
         checked = _check_y(y, multi_output=several, y_numeric=True, estimator=self)
         checked = np.asarray(checked, dtype=np.float64)
         check_consistent_length(_Length(_tables.samples(X)), checked)
         self._is_single = checked.ndim == 1
-        return _Named(checked, given if isinstance(given, str) else None)
+        return _Named(checked, given if isinstance(given, str) else None, names)
 
     def predict(
         self, X: Any, interval: float | None = None, method: str = "jackknife+", folds: int = 10, seed: int = 1
@@ -237,17 +263,18 @@ class _Length:
 
 
 class _Named(np.ndarray[Any, Any]):
-    """Targets with the name of the column that they were."""
+    """Targets with the name of the column that they were, or the names of the columns."""
 
     name: str | None
+    names: list[str] | None
 
-    def __new__(cls, values: Numbers, name: str | None) -> _Named:
+    def __new__(cls, values: Numbers, name: str | None, names: list[str] | None = None) -> _Named:
         made = values.view(cls)
-        made.name = name
+        made.name, made.names = name, names
         return made
 
     def __array_finalize__(self, other: Any) -> None:
-        self.name = getattr(other, "name", None)
+        self.name, self.names = getattr(other, "name", None), getattr(other, "names", None)
 
 
 def plain(values: Any) -> Numbers:

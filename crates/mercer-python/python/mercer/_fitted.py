@@ -11,6 +11,7 @@ from sklearn.exceptions import NotFittedError
 
 from ._effects import Effects
 from ._page import page
+from ._spelling import whole
 
 if TYPE_CHECKING:
     from ._core import Model, Table
@@ -105,11 +106,18 @@ class FittedModel:
 
     @property
     def loo_(self) -> Numbers:
-        """The residuals yᵢ − f₋ᵢ(xᵢ) − b₋ᵢ of the fits without row i, exactly; for the squared loss with λ‖f‖ᵐ."""
+        """The residuals yᵢ − f₋ᵢ(xᵢ) − b₋ᵢ of the fits without row i, exactly; for the squared loss with λ‖f‖ᵐ. NaN for rows of
+        weight 0."""
         try:
             residuals = self._known("loo_").leave_one_out()
         except ValueError as error:
             raise AttributeError(f"loo_: {error}") from error
+        kept = self.__dict__.get("_kept_rows")
+        if kept is not None:
+            # Rows of weight 0 have no part in the fit; their places stay.
+            everything = np.full((len(kept), residuals.shape[1]), np.nan)
+            everything[kept] = residuals
+            residuals = everything
         return residuals[:, 0] if self._is_single and residuals.shape[1] == 1 else residuals
 
     @property
@@ -120,12 +128,17 @@ class FittedModel:
 
     @property
     def path_(self) -> dict[str, Numbers]:
-        """Everything along λ: at the model's exponent for the squared loss with λ‖f‖ᵐ, else the criterion that chose λ."""
-        trials = self._known("path_").trials()
+        """Everything along λ: at the model's exponent for the squared loss with λ‖f‖ᵐ, else the criterion that chose λ; of the
+        first target."""
+        return self._path_of(0)
+
+    def _path_of(self, target: int) -> dict[str, Numbers]:
+        name = self.summaries_[target]["target"] if "_model" in self.__dict__ else None
+        trials = [trial for trial in self._known("path_").trials() if trial["target"] == name]
         loss, rule = self.summaries_[0]["loss"], self.summaries_[0]["penalty"]
         try:
             if loss == "squared" and rule == "norm-power":
-                return self.path()
+                return self.path(target=target)
         except ValueError as error:
             raise AttributeError(f"path_: {error}") from error
         if not trials:
@@ -150,9 +163,11 @@ class FittedModel:
         shown as their roots.
         """
         model = self._core()
+        if not 0 <= whole("target", target) < len(self.summaries_):
+            raise ValueError(f"target must be below {len(self.summaries_)}, the number of targets; got {target}")
         own = self.summaries_[target]["exponent"] if exponent is None else float(exponent)
         given = None if lambdas is None else [float(value) for value in np.ravel(lambdas)]
-        points = model.path(target, own, given, list(criteria), seed)
+        points = model.path(target, own, given, list(criteria), whole("seed", seed))
         names = ["lambda", "effective_ridge", "norm", "dof", "train_rmse"]
         table = {name: np.array([point[name] for point in points], dtype=np.float64) for name in names}
         for place, criterion in enumerate(criteria):
@@ -163,7 +178,7 @@ class FittedModel:
     def marginal_effects(self, X: Any = None) -> Effects:
         """∂f/∂xⱼ at every row, in the units of the table, with means, quartiles and (for the squared loss) standard errors.
 
-        Without `X` at the rows of the fit.
+        Without `X` at the rows of the fit, where the estimator or its model still has them.
         """
         model = self._core()
         found, without = model.effects(None if X is None else self._table(X))
@@ -195,7 +210,7 @@ class FittedModel:
         return graph
 
     def _with_interval(self, table: Table, level: float, method: str, folds: int, seed: int) -> Numbers:
-        ends = self._core().intervals(table, float(level), method, int(folds), int(seed))
+        ends = self._core().intervals(table, float(level), method, whole("folds", folds), whole("seed", seed))
         return ends[:, 0, :] if self._is_single and ends.shape[1] == 1 else ends
 
     def _page(self) -> str:

@@ -14,10 +14,10 @@ class Output:
     # Under this name scikit-learn's `clone` copies it.
     _sklearn_output_config: dict[str, str]
 
-    def set_output(self, *, predict: str | None = None) -> Any:
+    def set_output(self, *, predict: str | None = None, transform: str | None = None) -> Any:
         """What `predict` and its kin return: ``"default"`` (NumPy), ``"pandas"`` (with the index of `X`) or ``"polars"``.
 
-        Columns are named after the target or the classes. ``None`` leaves it as it is.
+        Columns are named after the target or the classes. ``None`` leaves it as it is; `transform`, scikit-learn's word, means the same.
 
         >>> import pandas as pd
         >>> from mercer import KernelRidge
@@ -26,6 +26,7 @@ class Output:
         >>> model.predict(x).name, list(model.predict(x).index)
         ('size', ['p', 'q', 'r'])
         """
+        predict = transform if predict is None else predict
         if predict is not None:
             if predict not in KINDS:
                 raise ValueError(f"predict must be one of {', '.join(KINDS)}; got {predict!r}")

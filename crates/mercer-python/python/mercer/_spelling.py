@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from numbers import Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,16 +15,31 @@ Numbers = NDArray[np.float64]
 _KERNELS = {"rbf": "gaussian", "laplacian": "laplace", "poly": "polynomial"}
 
 
-def kernel_spec(kernel: Any, gamma: Any, degree: Any, coef0: Any, x: Numbers | None) -> str:
-    """The spec of a kernel; `gamma`, `degree` and `coef0` as scikit-learn spells them."""
+class Defaults(NamedTuple):
+    """What scikit-learn takes where nothing is said."""
+
+    gamma: str
+    coef0: float
+
+
+# `pairwise_kernels` (KernelRidge, Nystroem) and LIBSVM (SVR, SVC).
+PAIRWISE, LIBSVM = Defaults("auto", 1.0), Defaults("scale", 0.0)
+
+
+def kernel_spec(kernel: Any, gamma: Any, degree: Any, coef0: Any, x: Numbers | None, default: Defaults = PAIRWISE) -> str:
+    """The spec of a kernel; `gamma`, `degree` and `coef0` as scikit-learn spells them.
+
+    Under scikit-learn's names (``"rbf"``, ``"laplacian"``, ``"poly"``) what is not said is as it is there.
+    """
     if not isinstance(kernel, str):
         raise ValueError(f"kernel must be a spec such as 'gaussian(lengthscale=1.5)' or 'rbf'; got {kernel!r}")
     name = _KERNELS.get(kernel, kernel)
     given = {"gamma": gamma, "degree": degree, "coef0": coef0}
     given = {key: value for key, value in given.items() if value is not None}
-    if not given:
-        # Theirs has gamma = 1/features and coef0 = 1 unless something else is said.
-        return name if kernel != "poly" else kernel_spec(kernel, "auto", 3, 1.0, x)
+    if kernel in _KERNELS and gamma is None:
+        gamma = default.gamma
+    elif not given:
+        return name
     if "(" in name or "+" in name or "*" in name:
         raise ValueError(f"{', '.join(given)} must be left out when the kernel says its own numbers; got {kernel!r}")
     allowed = {"gaussian": {"gamma"}, "laplace": {"gamma"}, "polynomial": {"gamma", "degree", "coef0"}}.get(name, set())
@@ -36,8 +51,9 @@ def kernel_spec(kernel: Any, gamma: Any, degree: Any, coef0: Any, x: Numbers | N
     if name == "laplace":
         return f"laplace(lengthscale={float(1.0 / width)!r})"
     # (gamma x'z + coef0)^degree = gamma^degree (x'z + coef0/gamma)^degree
-    power = 3 if degree is None else int(degree)
-    constant = 1.0 if coef0 is None else _number("coef0", coef0, least=0.0)
+    power = 3 if degree is None else whole("degree", degree, least=1)
+    unsaid = default.coef0 if kernel in _KERNELS else 1.0
+    constant = unsaid if coef0 is None else _number("coef0", coef0, least=0.0)
     inner = f"polynomial(degree={power},constant={float(constant / width)!r})"
     return inner if width == 1.0 else f"{float(width**power)!r}*{inner}"
 
@@ -61,9 +77,20 @@ def _number(name: str, value: Any, least: float | None = None) -> float:
     return number
 
 
+def whole(name: str, value: Any, least: int = 0) -> int:
+    """A whole number, at least `least`."""
+    number = _number(name, value, least=float(least))
+    if number != int(number) or number > 2**53:
+        raise ValueError(f"{name} must be a whole number (at most 2**53); got {value!r}")
+    return int(number)
+
+
 def numbers(name: str, values: Any) -> list[float]:
     """One number or several, rising, each once."""
-    listed = np.atleast_1d(np.asarray(values, dtype=np.float64)).ravel()
+    try:
+        listed = np.atleast_1d(np.asarray(values, dtype=np.float64)).ravel()
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be numbers; could not convert {values!r}") from None
     if listed.size == 0 or not np.all(np.isfinite(listed)):
         raise ValueError(f"{name} must be finite numbers, at least one; got {values!r}")
     return [float(value) for value in np.unique(listed)]
@@ -111,6 +138,8 @@ def folds(cv: Any, x: Any, y: Any, default: str) -> tuple[str, NDArray[np.int64]
         return cv, None
     if isinstance(cv, (int, np.integer)) and not isinstance(cv, bool):
         return f"kfold:{int(cv)}", None
+    if not hasattr(cv, "split") and not isinstance(cv, Iterable):
+        raise ValueError(f"cv must be a number of folds, a criterion, a splitter or a list of splits; got {cv!r}")
     splits: Sequence[Any] = list(cv.split(x, y)) if hasattr(cv, "split") else list(cv)
     rows = len(y)
     of = np.full(rows, -1, dtype=np.int64)

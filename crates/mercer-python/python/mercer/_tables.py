@@ -1,7 +1,7 @@
 """The gate: arrays, pandas, Polars, Arrow and anything that offers an Arrow stream become a table of the core.
 
 Numbers go through scikit-learn's own checks. A table with text columns is read column by column, as the program does:
-text is a category, an empty cell is missing, a column of true and false is one of ones and zeros.
+text is a category and so is whatever is called one, None and NaN are missing, a column of true and false is one of ones and zeros.
 """
 
 from __future__ import annotations
@@ -28,33 +28,46 @@ def _is_of(x: Any, module: str, name: str) -> bool:
     return known is not None and isinstance(x, getattr(known, name))
 
 
-def columns_of(x: Any) -> dict[str, Cells]:
-    """Every column: numbers, or texts."""
-    if _is_of(x, "pandas", "DataFrame"):
-        return {str(name): _of_pandas(str(name), x.iloc[:, place]) for place, name in enumerate(x.columns)}
-    if _is_of(x, "polars", "DataFrame"):
-        return {series.name: _of_polars(series) for series in x.get_columns()}
+def opened(x: Any) -> Any:
+    """A table that was read once, of something that may be read only once; everything else as it is."""
+    if not is_table(x) or _is_of(x, "pandas", "DataFrame") or _is_of(x, "polars", "DataFrame") or _is_of(x, "pyarrow", "Table"):
+        return x
     try:
         import pyarrow
     except ImportError:
         pyarrow = None
     if pyarrow is not None:
-        table = pyarrow.table(x)
-        return {name: _of_arrow(name, table.column(place)) for place, name in enumerate(table.column_names)}
+        return pyarrow.table(x)
     try:
         import polars
     except ImportError:
         raise ValueError("a table that is neither pandas nor Polars needs pyarrow or Polars to be read") from None
-    return columns_of(polars.DataFrame(x))
+    return polars.DataFrame(x)
+
+
+def columns_of(x: Any) -> dict[str, Cells]:
+    """Every column of an opened table: numbers, or texts."""
+    if _is_of(x, "pandas", "DataFrame"):
+        found = [(str(name), _of_pandas(str(name), x.iloc[:, place])) for place, name in enumerate(x.columns)]
+    elif _is_of(x, "polars", "DataFrame"):
+        found = [(series.name, _of_polars(series)) for series in x.get_columns()]
+    else:
+        found = [(name, _of_arrow(name, x.column(place))) for place, name in enumerate(x.column_names)]
+    names = [name for name, _ in found]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise ValueError(f"every column must have a name of its own; {twice[0]!r} names {names.count(twice[0])} of them")
+    return dict(found)
 
 
 def _of_pandas(name: str, series: Any) -> Cells:
     import pandas
 
     kinds = pandas.api.types
+    if isinstance(series.dtype, pandas.CategoricalDtype):
+        return [None if missing else str(cell) for cell, missing in zip(series, series.isna(), strict=True)]
     if kinds.is_bool_dtype(series.dtype) or (kinds.is_numeric_dtype(series.dtype) and not kinds.is_complex_dtype(series.dtype)):
         return np.ascontiguousarray(series.to_numpy(dtype=np.float64, na_value=np.nan))
-    if kinds.is_object_dtype(series.dtype) or kinds.is_string_dtype(series.dtype) or isinstance(series.dtype, pandas.CategoricalDtype):
+    if kinds.is_object_dtype(series.dtype) or kinds.is_string_dtype(series.dtype):
         return _of_objects(name, [None if missing else cell for cell, missing in zip(series, series.isna(), strict=True)])
     raise ValueError(f"column {name!r} must hold numbers or text and holds {series.dtype}; drop it or make numbers of it")
 
@@ -88,7 +101,7 @@ def _of_arrow(name: str, column: Any) -> Cells:
     kinds = pyarrow.types
     kind = column.type
     if kinds.is_dictionary(kind):
-        column, kind = column.cast(kind.value_type), kind.value_type
+        return [None if cell is None else str(cell) for cell in column.to_pylist()]
     if kinds.is_integer(kind) or kinds.is_floating(kind) or kinds.is_boolean(kind) or kinds.is_decimal(kind) or kinds.is_null(kind):
         if kinds.is_boolean(kind):
             column = column.cast(pyarrow.int8())
@@ -104,17 +117,19 @@ def has_text(x: Any) -> bool:
         import pandas
 
         kinds = pandas.api.types
-        return any(not (kinds.is_numeric_dtype(dtype) or kinds.is_bool_dtype(dtype)) for dtype in x.dtypes)
+        plain = (kinds.is_numeric_dtype(dtype) or kinds.is_bool_dtype(dtype) for dtype in x.dtypes)
+        return not all(plain) or any(isinstance(dtype, pandas.CategoricalDtype) for dtype in x.dtypes)
     return True
 
 
 class Gate:
-    """What came through: a table of the core, and the numbers themselves if it is numbers only."""
+    """What came through: a table of the core, the numbers themselves if it is numbers only, and which columns are text."""
 
-    def __init__(self, table: Table, x: NDArray[np.float64] | None, rows: int) -> None:
+    def __init__(self, table: Table, x: NDArray[np.float64] | None, rows: int, texts: list[str]) -> None:
         self.table = table
         self.x = x
         self.rows = rows
+        self.texts = texts
 
 
 def read(estimator: Any, x: Any, *, reset: bool, allow_missing: bool = False, keep: NDArray[np.bool_] | None = None) -> Gate:
@@ -128,9 +143,14 @@ def read(estimator: Any, x: Any, *, reset: bool, allow_missing: bool = False, ke
         x = validate_data(estimator, x, dtype=np.float64, ensure_all_finite=finite, reset=reset)
     except OverflowError as error:
         raise ValueError(f"X holds a number that is too large for a float: {error}") from error
+    names = feature_names(estimator)
+    kept = getattr(estimator, "_kept_rows", None)
+    if kept is not None and getattr(estimator, "kernel", None) == "precomputed":
+        # Columns are the rows of the fit, of which some had no weight.
+        x, names = x[:, kept], [name for name, used in zip(names, kept, strict=True) if used]
     if keep is not None and not keep.all():
         x = x[keep]
-    return Gate(Table.from_array(x, feature_names(estimator)), x, x.shape[0])
+    return Gate(Table.from_array(x, names), x, x.shape[0], [])
 
 
 def feature_names(estimator: Any) -> list[str]:
@@ -152,6 +172,9 @@ def _read_columns(
         _check_n_features(estimator, x, reset=reset)
     else:
         _remember(estimator, list(columns), reset)
+    if not hasattr(estimator, "feature_names_in_"):
+        # Fitted to an array: columns are known by their places.
+        columns = dict(zip(feature_names(estimator), columns.values(), strict=True))
     table = Table(rows if keep is None else int(keep.sum()))
     plain = []
     for name, cells in columns.items():
@@ -166,14 +189,17 @@ def _read_columns(
         plain.append(cells)
         table.add_numbers(name, cells)
     x_plain = np.column_stack(plain) if len(plain) == len(columns) else None
-    return Gate(table, x_plain, table.rows)
+    return Gate(table, x_plain, table.rows, [name for name, cells in columns.items() if isinstance(cells, list)])
 
 
 def _remember(estimator: Any, names: list[str], reset: bool) -> None:
     if reset:
         estimator.feature_names_in_ = np.asarray(names, dtype=object)
         estimator.n_features_in_ = len(names)
-    elif list(getattr(estimator, "feature_names_in_", names)) != names:
+    elif not hasattr(estimator, "feature_names_in_"):
+        if len(names) != estimator.n_features_in_:
+            raise ValueError(f"X has {len(names)} features, but the fit had {estimator.n_features_in_} features")
+    elif list(estimator.feature_names_in_) != names:
         known = ", ".join(map(str, estimator.feature_names_in_))
         raise ValueError(f"the columns must be those of the fit, in their order: {known}; got {', '.join(names)}")
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from sklearn.base import MultiOutputMixin
 
-from . import _core, _spelling
+from . import _core, _spelling, _tables
 from ._base import MercerRegressor
 
 
@@ -60,6 +60,7 @@ class AutoKernelRegressor(MultiOutputMixin, MercerRegressor):  # type: ignore[mi
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> AutoKernelRegressor:
         """Searches, and fits the best candidate to all rows."""
+        X = _tables.opened(X)
         budget = _spelling._number("budget", self.budget)
         exponents = _spelling.numbers("exponents", self.exponents)
         rows = self._rows(X, self._targets(X, y), sample_weight)
@@ -71,14 +72,20 @@ class AutoKernelRegressor(MultiOutputMixin, MercerRegressor):  # type: ignore[mi
     @property
     def candidates_(self) -> list[dict[str, Any]]:
         """What was tried, in order."""
-        return self._known("candidates_").candidates()
+        return list(self._searched("candidates_")["candidates"])
 
     @property
     def importance_(self) -> dict[str, float]:
         """The share of each feature in what f follows."""
-        return dict(self._known("importance_").importance())
+        return dict(self._searched("importance_")["importance"])
 
     @property
     def ran_out_(self) -> bool:
         """Whether the budget ended the search."""
-        return self._known("ran_out_").ran_out()
+        return bool(self._searched("ran_out_")["ran_out"])
+
+    def _searched(self, attribute: str) -> dict[str, Any]:
+        found = self._known(attribute).search()
+        if found is None:
+            raise AttributeError(f"{attribute} is known to the estimator that searched; pickles carry the model alone")
+        return found

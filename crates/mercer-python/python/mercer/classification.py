@@ -12,7 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from . import _core, _tables
+from . import _core, _spelling, _tables
 from ._base import MercerEstimator, _Length
 from .losses import loss_settings, penalty_of
 
@@ -35,6 +35,7 @@ class _Classifier(ClassifierMixin, MercerEstimator):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Fits the classes that `y` names, text or numbers."""
+        X = _tables.opened(X)
         if y is None:
             raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
         name = getattr(y, "name", None)
@@ -83,8 +84,7 @@ class _Classifier(ClassifierMixin, MercerEstimator):  # type: ignore[misc]
         return self._shown(np.ascontiguousarray(logarithms), X, self._class_names)
 
     def _target_names(self) -> list[str]:
-        # With more than two classes each has a model of its own, named "target class".
-        return [super()._target_names()[0].removesuffix(f" {self.classes_[0]}")]
+        return [self._core().target]
 
     def _class_names(self) -> list[str]:
         return [str(one) for one in self.classes_]
@@ -132,6 +132,8 @@ class SVC(_Classifier):
     >>> model.predict([[2.0], [3.9]])
     array(['in', 'out'], dtype='<U3')
     """
+
+    _kernel_defaults = _spelling.LIBSVM
 
     def __init__(
         self,

@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.base import MultiOutputMixin
 from sklearn.utils.validation import validate_data
 
-from . import _core, _spelling
+from . import _core, _spelling, _tables
 from ._base import MercerRegressor, plain
 from ._settings import Choosing
 from ._spelling import Penalty
@@ -30,9 +30,10 @@ class _Linear(MultiOutputMixin, MercerRegressor):  # type: ignore[misc]
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, rule: str, gamma: Numbers | None, chosen: Any, cv: Any = None) -> Any:
         """`chosen` gives the penalty for a total weight."""
+        X = _tables.opened(X)
         targets = self._targets(X, y)
         criterion, groups = _spelling.folds(cv, X, targets, "kfold:5")
-        tolerance = float(self.tolerance)
+        tolerance = _spelling._number("tolerance", self.tolerance)
         if sparse.issparse(X):
             return self._fit_sparse(X, targets, sample_weight, groups, rule, gamma, lambda total: chosen(total, criterion))
         rows = self._rows(X, targets, sample_weight, groups=groups)
@@ -54,13 +55,15 @@ class _Linear(MultiOutputMixin, MercerRegressor):  # type: ignore[misc]
             keep = weights > 0
             X, columns, weights = X[keep], columns[keep], weights[keep]
             groups = None if groups is None else groups[keep]
-        choosing = self._settings(chosen(float(X.shape[0] if weights is None else weights.sum())), None)
+            self._kept_rows = keep
+        self._total_weight = float(X.shape[0] if weights is None else weights.sum())
+        choosing = self._settings(chosen(self._total_weight), None)
         _check_folds(choosing, X.shape[0])
         together = None if groups is None else [int(group) for group in groups]
         starts, places, values = _parts(X)
         self._accept(
             _core.fit_sparse(
-            X.shape[1], starts, places, values, columns, weights, together, self._reading(), choosing, rule, gamma, float(self.tolerance)
+            X.shape[1], starts, places, values, columns, weights, together, self._reading(), choosing, rule, gamma, self.tolerance
         )
         )
         return self
@@ -75,7 +78,7 @@ class _Linear(MultiOutputMixin, MercerRegressor):  # type: ignore[misc]
         if interval is not None:
             raise ValueError("intervals are read off dense rows; give X.toarray()")
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
-        return np.asarray(X @ self.coef_.T + self.intercept_)
+        return self._shown(np.asarray(X @ self.coef_.T + self.intercept_), X, self._target_names)
 
 
 def _check_folds(choosing: Choosing, rows: int) -> None:
@@ -139,13 +142,14 @@ class Ridge(_Linear):
             if isinstance(self.reg_lambda, str):
                 raise ValueError("λ of sparse rows must be given; a criterion needs dense ones")
             return self._fit(X, y, sample_weight, "tikhonov", None, lambda total, _: self._penalty(total))  # type: ignore[no-any-return]
+        X = _tables.opened(X)
         rows = self._rows(X, self._targets(X, y), sample_weight)
         choosing = self._settings(self._penalty(rows.total), None)
         self._accept(_core.fit_power(rows.gate.table, rows.columns, self._reading(), choosing, self._size(), True))
         return self
 
     def _to_alpha(self, summary: dict[str, Any]) -> float:
-        return float(summary["lambda"] * summary["rows"])
+        return float(summary["lambda"] * self._total_weight)
 
 
 class Tikhonov(_Linear):
@@ -194,6 +198,8 @@ class Tikhonov(_Linear):
         named = isinstance(self.gamma, str)
         rule = f"tikhonov(gamma={self.gamma})" if named else "tikhonov"
         matrix = None if named else plain(self.gamma)
+        if matrix is not None and matrix.ndim != 2:
+            raise ValueError(f"gamma must be a matrix with one column per feature; got the shape {matrix.shape}")
 
         def chosen(total: float, _: str) -> Penalty:
             return _spelling.penalty(self.reg_lambda, {"alpha": (self.alpha, lambda alpha: alpha / total)}, 1.0 / total)
@@ -202,4 +208,4 @@ class Tikhonov(_Linear):
         return self
 
     def _to_alpha(self, summary: dict[str, Any]) -> float:
-        return float(summary["lambda"] * summary["rows"])
+        return float(summary["lambda"] * self._total_weight)

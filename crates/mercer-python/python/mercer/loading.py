@@ -44,6 +44,7 @@ class LoadedModel(FittedModel):
 
     def _table(self, X: Any) -> _core.Table:
         names = self._model.columns
+        X = _tables.opened(X)
         if not _tables.is_table(X):
             x = np.asarray(X, dtype=np.float64)
             if x.ndim != 2 or x.shape[1] != len(names):

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _core, _spelling
+from . import _core, _spelling, _tables
 from ._base import MercerRegressor
 from ._settings import LossSettings
 from ._spelling import Penalty
@@ -17,7 +17,7 @@ def loss_settings(losses: list[str], tolerance: float, **switches: bool) -> Loss
     """What the core wants to know of a loss."""
     return LossSettings(
         losses=losses,
-        tolerance=float(tolerance),
+        tolerance=_spelling._number("tolerance", tolerance),
         multinomial=switches.get("multinomial", False),
         probabilities=switches.get("probabilities", False),
         non_crossing=switches.get("non_crossing", False),
@@ -36,6 +36,7 @@ class _LossRegressor(MercerRegressor):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Fits one target."""
+        X = _tables.opened(X)
         losses = self._losses()
         targets = self._targets(X, y)
         rows = self._rows(X, targets, sample_weight)
@@ -66,6 +67,8 @@ class SVR(_LossRegressor):
     >>> bool(abs(model.predict([[1.5]])[0] - np.sin(1.5)) < 0.02), model.certificate_["duality_gap"] < 1e-6
     (True, True)
     """
+
+    _kernel_defaults = _spelling.LIBSVM
 
     def __init__(
         self,
@@ -169,6 +172,8 @@ class QuantileRegressor(_LossRegressor):
 
     def _losses(self) -> list[str]:
         quantiles = _spelling.numbers("quantile", self.quantile)
+        if quantiles != [float(one) for one in np.ravel(self.quantile)]:
+            raise ValueError(f"quantile must rise, each once; got {self.quantile!r}")
         shown = repr(quantiles[0]) if np.ndim(self.quantile) == 0 else f"[{','.join(map(repr, quantiles))}]"
         return [f"pinball(quantile={shown})"]
 

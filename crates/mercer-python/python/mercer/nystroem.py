@@ -71,11 +71,11 @@ class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     def fit(self, X: Any, y: Any = None) -> Nystroem:
         """Draws the landmarks."""
         X = validate_data(self, X, dtype=np.float64)
-        most = int(_spelling._number("n_components", self.n_components))
+        most = _spelling.whole("n_components", self.n_components, least=1)
         spec = _spelling.kernel_spec(self.kernel, self.gamma, self.degree, self.coef0, X)
         self.kernel_ = _core.kernel_spec(spec, X)
         tolerance = _spelling._number("tolerance", self.tolerance, least=0.0)
-        places, self.lower_, self.residual_ = _core.landmarks(self.kernel_, X, most, tolerance, int(self.seed))
+        places, self.lower_, self.residual_ = _core.landmarks(self.kernel_, X, most, tolerance, _spelling.whole("seed", self.seed))
         self.components_ = X[places]
         self._n_features_out = len(places)
         return self

@@ -27,7 +27,7 @@ def path(model: Any, exponent: float | None = None, *, target: int = 0, ax: Any 
         ax.plot(shown["lambda"], shown["train_rmse"], label="training")
         ax.set_ylabel("root mean squared error")
     else:
-        shown = model.path_
+        shown = model._path_of(target)
         ax.plot(shown["lambda"], shown["score"], label="held out")
         if "standard_error" in shown:
             low, high = shown["score"] - shown["standard_error"], shown["score"] + shown["standard_error"]
@@ -42,7 +42,7 @@ def path(model: Any, exponent: float | None = None, *, target: int = 0, ax: Any 
 
 
 def surface(model: Any, *, ax: Any = None, points: int = 200) -> Any:
-    """The criterion over exponents and λ as a heat map; white where it is least. Each row of pixels is one exponent."""
+    """The criterion over exponents and λ as a heat map; yellow where it is least. Each row of pixels is one exponent."""
     trials = [trial for trial in model.surface_ if trial["kernel"] == model.kernel_] or model.surface_
     if not trials:
         raise ValueError("the model has no surface: it was fitted at a given λ, or loaded from a file")
@@ -57,10 +57,11 @@ def surface(model: Any, *, ax: Any = None, points: int = 200) -> Any:
         finite = np.isfinite(scores)
         if finite.any():
             image[row] = np.interp(np.log(at), known[finite], scores[finite], left=np.nan, right=np.nan)
-    if np.nanmin(image) > 0:
+    in_decades = bool(np.nanmin(image) > 0)
+    if in_decades:
         image = np.log10(image)
     mesh = ax.pcolormesh(at, np.arange(len(trials)), image, shading="nearest", cmap="viridis_r")
-    ax.figure.colorbar(mesh, ax=ax, label="criterion (log₁₀)" if np.nanmin(image) <= 0 else "criterion")
+    ax.figure.colorbar(mesh, ax=ax, label="criterion (log₁₀)" if in_decades else "criterion")
     ax.set_yticks(np.arange(len(trials)), [f"{value:g}" for value in exponents])
     ax.set_xscale("log")
     ax.set_xlabel("λ")
@@ -102,9 +103,9 @@ def component(model: Any, X: Any, feature: int | str, *, points: int = 100, inte
     if hasattr(model, "feature_names_in_") and hasattr(X, "columns"):
         rows = type(X)(dict(zip(names, rows.T, strict=True)))
     if interval is None:
-        ax.plot(grid, model.predict(rows))
+        ax.plot(grid, np.asarray(model.predict(rows)))
     else:
-        middle, ends = model.predict(rows, interval=interval)
+        middle, ends = map(np.asarray, model.predict(rows, interval=interval))
         ax.fill_between(grid, ends[:, 0], ends[:, 1], alpha=0.25, label=f"{interval:g} interval")
         ax.plot(grid, middle)
         ax.legend()
@@ -116,7 +117,7 @@ def component(model: Any, X: Any, feature: int | str, *, points: int = 100, inte
 def bands(model: Any, X: Any, y: Any = None, *, interval: float = 0.9, method: str = "jackknife+", ax: Any = None) -> Any:
     """Predictions and their intervals over the only feature, or row by row in the order of the prediction."""
     ax = _axes(ax)
-    middle, ends = model.predict(X, interval=interval, method=method)
+    middle, ends = map(np.asarray, model.predict(X, interval=interval, method=method))
     table = np.asarray(X, dtype=float) if not hasattr(X, "columns") else np.asarray(X)
     single = table.shape[1] == 1
     order = np.argsort(table[:, 0]) if single else np.argsort(middle)

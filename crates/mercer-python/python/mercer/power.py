@@ -7,7 +7,7 @@ from typing import Any
 
 from sklearn.base import MultiOutputMixin
 
-from . import _core, _spelling
+from . import _core, _spelling, _tables
 from ._base import MercerRegressor, Rows
 from ._spelling import Penalty
 
@@ -20,7 +20,7 @@ class _Power(MultiOutputMixin, MercerRegressor):  # type: ignore[misc]
         return self
 
     def _to_alpha(self, summary: dict[str, Any]) -> float:
-        return float(summary["lambda"] * summary["rows"])
+        return float(summary["lambda"] * self._total_weight)
 
 
 class PowerRidge(_Power):
@@ -98,6 +98,7 @@ class PowerRidge(_Power):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> PowerRidge:
         """Fits one target, or several (the columns of `y`)."""
+        X = _tables.opened(X)
         targets = self._targets(X, y)
         rows = self._rows(X, targets, sample_weight)
         theirs = {"alpha": (self.alpha, lambda alpha: alpha / rows.total)}
@@ -231,10 +232,14 @@ class PowerRidgeCV(_Power):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> PowerRidgeCV:
         """Chooses and fits."""
+        X = _tables.opened(X)
         targets = self._targets(X, y)
         criterion, groups = _spelling.folds(self.cv, X, targets, "loo")
         rows = self._rows(X, targets, sample_weight, groups=groups)
-        kernels = [self.kernel] if isinstance(self.kernel, str) else list(self.kernel)
+        if isinstance(self.kernel, str) or not isinstance(self.kernel, Sequence):
+            kernels = [self.kernel]
+        else:
+            kernels = list(self.kernel)
         specs = [_spelling.kernel_spec(kernel, None, None, None, rows.gate.x) for kernel in kernels]
         lambdas = _spelling.grid(self.lambdas, "alphas", self.alphas, lambda alpha: alpha / rows.total)
         self._fit(rows, specs, self.exponents, Penalty(lambdas, criterion))

@@ -47,6 +47,12 @@ impl<'a> Rows<'a> {
     /// The model's own points, or the training rows that were given in their place.
     pub fn of_points(model: &'a Model, training: Option<&Training>) -> Result<Self> {
         let encoder = &model.encoder;
+        if let (None, Expansion::Kernel { points, .. }) = (training, &model.expansion)
+            && let Some(what) = model.points_are_not_its_rows(points.rows())
+        {
+            let must = format!("given: the model holds {what}, which are not a sample of its rows");
+            return Err(Error::argument("a table at whose rows the effects are taken", must, "none"));
+        }
         let points = match (training, &model.expansion) {
             (Some(training), _) => training.points.clone(),
             (None, Expansion::Kernel { points, .. }) if points.rows() > 0 => points.clone(),

@@ -30,13 +30,7 @@ impl Waves {
 
 /// Frequencies of a kernel, one row each, and the factor of the kernel: k(x, x′) ≈ factor/R Σ c(ωᵀx) c(ωᵀx′).
 pub(crate) fn frequencies(kernel: &dyn Kernel, features: usize, count: usize, seed: u64) -> Result<(Matrix, f64)> {
-    let mut factor = 1.0;
-    let mut formula = kernel.formula();
-    while let Some(Formula::Scaled(by, inner)) = formula {
-        factor *= by;
-        formula = Some(*inner);
-    }
-    let Some(Formula::Radial { decay, lengthscales }) = formula else {
+    let (factor, Some(Formula::Radial { decay, lengthscales })) = without_factor(kernel) else {
         let must = "radial (gaussian, laplace, matern12, matern32, matern52, rational-quadratic), or a multiple of such a kernel, \
                     for random waves";
         return Err(Error::argument("the kernel", must, kernel.spec()));
@@ -53,6 +47,17 @@ pub(crate) fn frequencies(kernel: &dyn Kernel, features: usize, count: usize, se
         }
     }
     Ok((out, factor))
+}
+
+/// The factor of a kernel, and what it is a multiple of.
+fn without_factor(kernel: &dyn Kernel) -> (f64, Option<Formula>) {
+    let mut factor = 1.0;
+    let mut formula = kernel.formula();
+    while let Some(Formula::Scaled(by, inner)) = formula {
+        factor *= by;
+        formula = Some(*inner);
+    }
+    (factor, formula)
 }
 
 /// What a normal vector is multiplied by: every radial decay but Laplace's is a mixture of Gaussians of different widths.
@@ -96,6 +101,15 @@ impl Kernel for Waves {
         out.iter_mut().for_each(|value| *value = wave(*value));
     }
 
+    fn is_waves(&self) -> bool {
+        true
+    }
+
+    /// That of the kernel they stand for.
+    fn largest_diagonal(&self) -> Option<f64> {
+        self.of.largest_diagonal()
+    }
+
     /// That of the kernel they stand for.
     fn diagonal(&self, points: &Points, start: usize, out: &mut [f64]) {
         self.of.diagonal(points, start, out);
@@ -130,8 +144,8 @@ impl Kernel for Waves {
 
 /// Reads back what [`Waves::spec`] printed.
 pub(super) fn of(inner: SharedKernel) -> Result<SharedKernel> {
-    match inner.formula() {
-        Some(Formula::Radial { .. } | Formula::Scaled(..)) => Ok(Arc::new(Waves::new(inner))),
+    match without_factor(&*inner) {
+        (_, Some(Formula::Radial { .. })) => Ok(Arc::new(Waves::new(inner))),
         _ => Err(Error::NotAKernel(format!(
             "waves stand for radial kernels whose lengthscales are numbers; got {}",
             inner.spec()

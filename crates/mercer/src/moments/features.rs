@@ -74,7 +74,7 @@ impl LandmarkMap {
 
     /// Whether the features are random waves.
     pub fn is_waves(&self) -> bool {
-        self.kernel.spec().starts_with("waves(")
+        self.kernel.is_waves()
     }
 
     /// Number of features.
@@ -109,6 +109,14 @@ impl LandmarkMap {
             None => solve_lower(&self.lower, &mut out),
         }
         out
+    }
+
+    /// How far rounding can move vᵀφ(x): that of kernel values (at most `height`) through φ = L⁻¹k, and that of the sum of β.
+    pub(crate) fn rounding(&self, v: &[f64], coefficients: &[f64], height: f64) -> f64 {
+        let least = (0..self.width()).map(|k| self.lower.get(k, k)).fold(f64::INFINITY, f64::min);
+        let length = v.iter().map(|v| v * v).sum::<f64>().sqrt();
+        let through = (self.width() as f64).sqrt() * length / least;
+        f64::EPSILON * height * (through + coefficients.iter().map(|c| c.abs()).sum::<f64>())
     }
 
     /// β with f(x) = Σ βⱼ k(x, lⱼ) = vᵀφ(x): L⁻ᵀv.

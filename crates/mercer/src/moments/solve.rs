@@ -7,7 +7,7 @@ use crate::criterion::{Criterion, FoldRule};
 use crate::error::{Error, Result};
 use crate::linalg::{self, DecompositionCheck, Matrix, mirror_lower, multiply, multiply_transposed};
 use crate::model::{Expansion, HeldOut, Meaning, Model, Precision, Summary};
-use crate::range::check_rising;
+use crate::range::check_powers;
 use crate::select::{Choice, Score, Scorer, Search, Surface, lambdas_along};
 use crate::solver::Solution;
 use crate::solver::power;
@@ -72,17 +72,10 @@ impl MomentFit {
 
     /// The model of all rows, each target with the exponent and λ of the least error on held-out folds.
     pub fn fit(&self, moments: &Moments) -> Result<Solved> {
-        check_rising("exponents", &self.exponents)?;
-        check_rising("lambdas", self.lambdas.as_deref().unwrap_or(&[]))?;
         let lambdas = self.lambdas.as_deref().unwrap_or(&[1.0]);
+        check_powers(&self.exponents, lambdas)?;
         if self.exponents.is_empty() || lambdas.is_empty() {
             return Err(Error::Empty("there must be at least one exponent and one λ to choose from".into()));
-        }
-        if let Some(exponent) = self.exponents.iter().find(|m| !(1e-3..=1000.0).contains(*m)) {
-            return Err(Error::argument("exponent", "above 0 (from 0.001 to 1000)", exponent));
-        }
-        if let Some(lambda) = lambdas.iter().find(|lambda| !(1e-290..=1e290).contains(*lambda)) {
-            return Err(Error::argument("lambda", "above 0 (from 1e-290 to 1e290)", lambda));
         }
         if moments.rows < 2 {
             return Err(Error::Empty(format!("there are {} rows; at least two are needed", moments.rows)));
@@ -174,14 +167,13 @@ impl MomentFit {
 /// another order then give the same numbers.
 fn rounded(judge: &FoldJudge<'_>, surface: Surface) -> Surface {
     let digits = |x: f64| format!("{x:.2e}").parse().unwrap_or(x);
-    let is_given = |choice: &Choice| {
-        let at = surface.exponents.iter().position(|m| *m == choice.exponent);
-        at.is_some_and(|e| surface.lambdas[e].contains(&choice.lambda))
-    };
-    if is_given(&surface.best) {
+    // What was given stays as it was given.
+    let at = surface.exponents.iter().position(|m| *m == surface.best.exponent);
+    if at.is_some_and(|e| surface.lambdas[e].contains(&surface.best.lambda)) {
         return surface;
     }
-    let (exponent, lambda) = (digits(surface.best.exponent), digits(surface.best.lambda));
+    let exponent = if at.is_some() { surface.best.exponent } else { digits(surface.best.exponent) };
+    let lambda = digits(surface.best.lambda);
     let score = judge.scores_at(exponent, &[libm::log(lambda)])[0];
     Surface { best: Choice { exponent, lambda, score }, ..surface }
 }
@@ -327,22 +319,27 @@ impl Normal {
         }
         let squared_error = self.sums.squares[t] - 2.0 * dot(&v, cross) + dot(&v, &applied);
         let spread = self.variance(t).sqrt();
-        // ‖φ(x)‖ ≤ √k(x, x), and an offset centres it.
-        let reach = if self.offset { 2.0 } else { 1.0 } * moments.height.sqrt();
-        let unfinished =
-            if is_zero || gamma == 0.0 || spread == 0.0 { 0.0 } else { reach * norm(&left) / gamma / spread };
+        // ‖φ(x)‖ ≤ √k(x, x), for waves √(2 k(x, x)), and an offset centres it.
+        let height = if moments.map.is_waves() { 2.0 } else { 1.0 } * moments.height;
+        let reach = if self.offset { 2.0 } else { 1.0 } * height.sqrt();
+        let coefficients = moments.map.coefficients(&v);
+        let uncertain = if is_zero || gamma == 0.0 || spread == 0.0 {
+            0.0
+        } else {
+            (reach * norm(&left) / gamma + moments.map.rounding(&v, &coefficients, height)) / spread
+        };
         let shift: Vec<f64> =
             moments.pilot.0.iter().zip(&self.centre.0).map(|(pilot, centre)| pilot + centre).collect();
         let offset = if self.offset { moments.pilot.1[t] + self.centre.1[t] - dot(&shift, &v) } else { 0.0 };
         Solution {
-            coefficients: moments.map.coefficients(&v),
+            coefficients,
             offset,
             fitted: Vec::new(),
             norm: norm(&v),
             train_mse: (squared_error / self.weight).max(0.0),
             dof: Some(if is_zero { f64::from(self.offset) } else { path.dof(ridge) }),
             solve_residual: if is_zero { 0.0 } else { norm(&left) / norm(cross).max(f64::MIN_POSITIVE) },
-            relative_error: unfinished.max(f64::EPSILON),
+            relative_error: uncertain.max(f64::EPSILON),
             condition: if gamma > 0.0 { (self.largest() + gamma) / gamma } else { 1.0 },
             minimum,
         }

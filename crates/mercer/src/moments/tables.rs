@@ -2,7 +2,7 @@
 
 use super::{LandmarkMap, Moments};
 use crate::data::{Design, Encoding, Frame, Missing, Roles, Scale, TextAs};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::kernel::SharedKernel;
 use crate::low_rank::Landmarks;
 use crate::select::compared_landmarks;
@@ -37,6 +37,7 @@ impl Pilot {
             text_as: TextAs::OneHot,
             nonnegative: self.kernel.needs_nonnegative(),
         };
+        self.check_memory()?;
         let design = Design::new(sample, roles, encoding)?;
         let encoder = design.encoder.clone();
         if self.waves {
@@ -52,6 +53,18 @@ impl Pilot {
         };
         let map = LandmarkMap::choose(by, &self.kernel, encoder, &design.points, self.landmarks, self.seed)?;
         self.moments(map, &design, roles)
+    }
+
+    /// Sums of every fold and of all, twice as precise as a number, and L.
+    fn check_memory(&self) -> Result<()> {
+        let available = crate::plan::available_memory();
+        let matrices = 2 * (self.folds as u64 + 2) + 2;
+        let most = ((available / 8 / matrices) as f64).sqrt() as usize;
+        if self.landmarks > most {
+            let must = format!("at most {most} with {} folds, so that their sums fit into memory", self.folds);
+            return Err(Error::argument("the number of landmarks or waves", must, self.landmarks));
+        }
+        Ok(())
     }
 
     fn moments(&self, map: LandmarkMap, design: &Design, roles: &Roles) -> Result<Moments> {

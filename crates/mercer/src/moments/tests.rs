@@ -2,6 +2,7 @@ use super::*;
 use crate::Fit;
 use crate::data::{Design, Encoding, Missing, Scale, TextAs};
 use crate::kernel::parse;
+use crate::linalg::double::Double;
 use crate::low_rank::Landmarks;
 
 fn table(rows: usize) -> (Matrix, Matrix) {
@@ -25,9 +26,12 @@ fn design(x: &Matrix, y: &Matrix, weights: Option<&[f64]>) -> Design {
 }
 
 fn gathered(design: &Design, rank: usize, parts: usize) -> Moments {
-    let kernel = parse("gaussian(lengthscale=1.5)").unwrap();
-    let map =
-        LandmarkMap::choose(Landmarks::Centres, &kernel, design.encoder.clone(), &design.points, rank, 1).unwrap();
+    gathered_with("gaussian(lengthscale=1.5)", Landmarks::Centres, design, rank, parts)
+}
+
+fn gathered_with(spec: &str, by: Landmarks, design: &Design, rank: usize, parts: usize) -> Moments {
+    let kernel = parse(spec).unwrap();
+    let map = LandmarkMap::choose(by, &kernel, design.encoder.clone(), &design.points, rank, 1).unwrap();
     let pilot: Vec<usize> = (0..50).collect();
     let first = Matrix::from_fn(50, design.y.cols(), |i, t| design.y.get(i, t));
     let empty = Moments::new(map, design.targets.clone(), 5, (&design.points.subset(&pilot), &first)).unwrap();
@@ -231,4 +235,77 @@ fn what_does_not_fit_is_refused() {
     assert!(
         LandmarkMap::choose(Landmarks::Pivots, &precomputed, design.encoder.clone(), &design.points, 5, 1).is_err()
     );
+}
+
+/// Solves a symmetric positive definite system in twice the precision, by LDLᵀ.
+fn solve_doubly(mut a: Vec<Vec<Double>>, mut b: Vec<Double>) -> Vec<Double> {
+    let n = b.len();
+    for k in 0..n {
+        for i in k + 1..n {
+            let factor = a[i][k].divided_by(a[k][k]);
+            for j in k + 1..=i {
+                a[i][j] = a[i][j].minus(factor.times(a[j][k]));
+            }
+            b[i] = b[i].minus(factor.times(b[k]));
+            // The column is still needed by the rows below: their factors are kept apart.
+            a[k][i] = factor;
+        }
+    }
+    for k in (0..n).rev() {
+        b[k] = b[k].divided_by(a[k][k]);
+        for i in k + 1..n {
+            b[k] = b[k].minus(a[k][i].times(b[i]));
+        }
+    }
+    b
+}
+
+/// Against (KᵀK + nλ K_mm) β = Kᵀy in twice the precision, from the same kernel values: no more digits are claimed than are there.
+#[test]
+fn no_more_digits_are_claimed_than_there_are() {
+    let (x, y) = table(300);
+    let design = design(&x, &Matrix::column_vector(y.col(0).to_vec()), None);
+    let spread = design.deviations()[0];
+    for by in [Landmarks::Centres, Landmarks::Pivots] {
+        for (spec, lambda) in [
+            ("gaussian(lengthscale=1.7)", 1e-2),
+            ("gaussian(lengthscale=6)", 1e-3),
+            ("gaussian(lengthscale=10)", 1e-5),
+            ("gaussian(lengthscale=3)", 1e-9),
+        ] {
+            let moments = gathered_with(spec, by, &design, 60, 1);
+            let solved = MomentFit::new().exponents(&[2.0]).lambdas(&[lambda]).without_offset().fit(&moments).unwrap();
+            let map = moments.map();
+            let (n, m) = (design.rows(), map.width());
+            let values = |points: &Points| {
+                let mut out = Matrix::zeros(m, points.rows());
+                for i in 0..points.rows() {
+                    points.with_point(i, |p| map.kernel().values(p, &map.landmarks, 0, out.col_mut(i)));
+                }
+                out
+            };
+            let (own, all) = (values(&map.landmarks), values(&design.points));
+            let sum = |of: &dyn Fn(usize) -> (f64, f64)| {
+                (0..n).fold(Double::new(0.0), |sum, i| sum.add_product(of(i).0, of(i).1)).normalised()
+            };
+            let gamma = Double::new(lambda).scaled(n as f64);
+            let entry = |j: usize, k: usize| {
+                sum(&|i| (all.get(j, i), all.get(k, i))).plus(gamma.times(Double::new(own.get(j, k))))
+            };
+            let system = (0..m).map(|j| (0..m).map(|k| entry(j, k)).collect()).collect();
+            let right = (0..m).map(|j| sum(&|i| (all.get(j, i), design.y.get(i, 0)))).collect();
+            let beta = solve_doubly(system, right);
+            let exact = |i: usize| {
+                let terms = (0..m).map(|j| beta[j].scaled(all.get(j, i)));
+                terms.fold(Double::new(0.0), |sum, term| sum.plus(term)).value()
+            };
+            let found = solved.model.predict(&x).unwrap();
+            let worst = (0..n).map(|i| (found.get(i, 0) - exact(i)).abs()).fold(0.0, f64::max) / spread;
+            let digits = solved.model.summaries[0].certificate.digits;
+            assert!(
+                worst <= libm::exp10(-digits),
+                "{spec}, λ {lambda}, {by:?}: {digits} digits claimed, off by {worst}"
+            );
+        }
+    }
 }

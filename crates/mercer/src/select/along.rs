@@ -88,6 +88,7 @@ fn along(
     criteria: &[Criterion],
     draw: &dyn Fn(&FoldRule) -> Result<Folds>,
 ) -> Result<Vec<PathPoint>> {
+    crate::range::check_powers(&[exponent], lambdas.unwrap_or(&[]))?;
     let targets = [coordinates];
     let path = spectrum.path(&targets);
     let log_lambdas: Vec<f64> = match lambdas {
