@@ -22,6 +22,8 @@ cargo build --release -q -p mercer-cli -p mercer-io --example same_bits --bin me
 
 step "types"
 (cd crates/mercer-python && "$environment/bin/python" -m mypy --strict python/mercer)
+# The stubs of the compiled module against the module itself.
+(cd / && "$environment/bin/python" -m mypy.stubtest mercer._core --ignore-disjoint-bases)
 
 step "tests"
 (cd crates/mercer-python/tests && "$environment/bin/python" -m pytest -q --durations=5 .)

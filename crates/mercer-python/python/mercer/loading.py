@@ -99,5 +99,14 @@ def load(path: Any) -> LoadedModel:
     """Reads a model file, written by ``model.save(path)`` or by ``mercer fit … --output``.
 
     Every length, number and the checksum are checked before anything is used.
+
+    >>> import os, tempfile
+    >>> import numpy as np
+    >>> from mercer import KernelRidge
+    >>> x = np.linspace(0, 6, 30)[:, None]
+    >>> path = os.path.join(tempfile.mkdtemp(), "m.mercer")
+    >>> KernelRidge(alpha=0.01).fit(x, np.sin(x[:, 0])).save(path)
+    >>> bool(abs(load(path).predict([[1.5]])[0] - np.sin(1.5)) < 0.01)
+    True
     """
     return LoadedModel(_core.Model.load(os.fspath(path)))

@@ -1,4 +1,14 @@
-"""Pictures of fitted models, with matplotlib (``pip install mercer[plot]``). Every function returns the axes."""
+"""Pictures of fitted models, with matplotlib (``pip install mercer[plot]``). Every function returns the axes.
+
+>>> import matplotlib; matplotlib.use("Agg")
+>>> import numpy as np, mercer
+>>> x = np.linspace(0, 6, 40)[:, None]
+>>> model = mercer.PowerRidgeCV("gaussian(lengthscale=1)").fit(x, np.sin(x[:, 0]) + 0.3 * np.cos(1e4 * x[:, 0] ** 2))
+>>> [picture(model).get_xlabel()[0] for picture in (path, surface)]
+['λ', 'λ']
+>>> [picture(model, x, y).get_xlabel() for picture, y in ((residuals, np.sin(x[:, 0])), (component, 0), (bands, None))]
+['prediction', 'x1', 'x']
+"""
 
 from __future__ import annotations
 

@@ -249,6 +249,8 @@ class PowerRidgeCV(_Power):
 class KernelRidgeCV(PowerRidgeCV):
     """Kernel ridge regression whose λ (and kernel) exact leave-one-out chooses: :class:`PowerRidgeCV` with exponent 2.
 
+    ``reg_lambda = alpha / W``: `lambdas` are in our numbers, `alphas` in scikit-learn's.
+
     Examples
     --------
     >>> import numpy as np
