@@ -4,6 +4,7 @@ mod along;
 mod band_judge;
 mod judge;
 mod landmarks;
+mod narrow;
 
 pub use along::PathPoint;
 pub(crate) use band_judge::{BandJudge, suits as suits_band};
@@ -38,7 +39,7 @@ impl Scorer for Judge<'_> {
 
     fn useful_lambdas(&self, exponent: f64) -> Vec<f64> {
         let spectrum = self.spectrum();
-        lambdas_along(self.path(), spectrum.largest(), spectrum.weight_sum(), exponent)
+        lambdas_between(self.path(), spectrum.largest(), spectrum.weight_sum(), exponent, self.useful())
     }
 
     fn criterion(&self) -> &Criterion {
@@ -304,14 +305,25 @@ fn chosen(judge: &dyn Scorer, scores: &[Score]) -> Option<usize> {
 
 /// log μ at even steps over the useful part of a path.
 pub(crate) fn useful_ridges(largest: f64, weight_sum: f64, count: usize) -> Vec<f64> {
+    ridges_between(largest, weight_sum, (LOWEST, HIGHEST), count)
+}
+
+/// log μ at even steps over a part of a path: γ as logarithms relative to the largest eigenvalue.
+fn ridges_between(largest: f64, weight_sum: f64, (low, high): (f64, f64), count: usize) -> Vec<f64> {
     let unit = libm::log(largest / weight_sum);
     let last = count.saturating_sub(1).max(1) as f64;
-    (0..count).map(|i| unit + LOWEST + (HIGHEST - LOWEST) * i as f64 / last).collect()
+    (0..count).map(|i| unit + low + (high - low) * i as f64 / last).collect()
 }
 
 /// log λ at evenly spaced ridges; for m < 1 only where the stationary point is a minimum (λ rises with μ).
 pub(crate) fn lambdas_along(path: &Path, largest: f64, weight_sum: f64, exponent: f64) -> Vec<f64> {
-    let mut grid: Vec<f64> = useful_ridges(largest, weight_sum, GRID)
+    lambdas_between(path, largest, weight_sum, exponent, (LOWEST, HIGHEST))
+}
+
+/// The same over a part of the path, as densely.
+fn lambdas_between(path: &Path, largest: f64, weight_sum: f64, exponent: f64, (low, high): (f64, f64)) -> Vec<f64> {
+    let count = ((GRID - 1) as f64 * (high - low) / (HIGHEST - LOWEST)).ceil() as usize + 1;
+    let mut grid: Vec<f64> = ridges_between(largest, weight_sum, (low, high), count)
         .into_iter()
         .filter(|t| 1.0 - (2.0 - exponent) * path.point(*t).slope > 0.0)
         .map(|t| path.log_lambda(t, exponent))
@@ -320,7 +332,7 @@ pub(crate) fn lambdas_along(path: &Path, largest: f64, weight_sum: f64, exponent
         .collect();
     grid.sort_by(f64::total_cmp);
     grid.dedup();
-    if let (true, Some(last)) = (exponent < 1.5, grid.last().copied()) {
+    if let (true, Some(last)) = (exponent < 1.5 && high == HIGHEST, grid.last().copied()) {
         // Beyond the last of them f vanishes: for m ≤ 1 all at once, row by row; for m little above 1 a factor
         // of λ is a high power of it in μ.
         grid.extend([0.1, 0.3, 0.7, 1.5, 3.0, 5.0].map(|step| last + step));
