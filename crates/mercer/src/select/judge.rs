@@ -135,6 +135,10 @@ impl<'a> Judge<'a> {
         self.useful
     }
 
+    pub fn is_narrowed(&self) -> bool {
+        self.is_narrowed
+    }
+
     /// Whether the criterion is leave-one-out of rows without weights, which two products give at exponent 2.
     pub fn has_plain_rows(&self) -> bool {
         matches!(self.kind, Kind::Rows { .. }) && self.spectrum.root_weights().is_none()

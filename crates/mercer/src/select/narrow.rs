@@ -4,12 +4,11 @@
 //! show where it is far from its least value; other exponents lead to the same points of the path, row by row to within 1/n. Tables
 //! and grids then cover the rest.
 
-use super::judge::{HIGHEST, Judge, LOWEST};
 use super::Search;
+use super::judge::{HIGHEST, Judge, LOWEST};
 use crate::criterion::held_out::leave_one_out_at;
+use crate::spectrum::row_tables::MANY_ROWS;
 
-/// From so many rows on.
-const MANY_ROWS: usize = 15_000;
 /// Ridges at which leave-one-out is computed: about a factor of seven apart, which moves a residual by less than that factor.
 const COARSE: usize = 24;
 /// Ridges whose error is within this factor of the least are kept, and one more on either side.

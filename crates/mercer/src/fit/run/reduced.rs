@@ -13,6 +13,8 @@
 //! How far the answer is from the minimum on its own landmarks is another matter: see `accuracy`.
 
 mod accuracy;
+#[cfg(test)]
+mod tests;
 
 use crate::certificate::LowRank;
 use crate::data::Design;
