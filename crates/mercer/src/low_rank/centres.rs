@@ -18,12 +18,8 @@ use crate::simd::vectorize;
 const ROWS_EACH: usize = 30;
 /// Rows that are always used if they are there.
 const FEWEST_ROWS: usize = 10_000;
-/// Rows for each centre in the first of Lloyd's steps, which move centres far, and need not know where to exactly.
-const FIRST_ROWS_EACH: usize = 10;
-/// Those steps, at most.
-const FIRST_STEPS: usize = 10;
-/// Steps with all rows, at most.
-const STEPS: usize = 4;
+/// Lloyd's steps, at most.
+const STEPS: usize = 6;
 /// Rows whose distances are computed together.
 const TILE: usize = 64;
 
@@ -33,12 +29,14 @@ pub(super) fn centres(points: &Points, lengthscales: Option<&[f64]>, count: usiz
     let rows = sample(points.rows(), (ROWS_EACH * count).max(FEWEST_ROWS), &mut random);
     let cloud = Cloud::new(points, &rows, lengthscales);
     let mut centres = cloud.seeds(count, &mut random);
-    let few = FIRST_ROWS_EACH * centres.rows();
-    if 2 * few < cloud.rows() {
-        cloud.part(&sample(cloud.rows(), few, &mut random)).settle(&mut centres, FIRST_STEPS);
-        cloud.settle(&mut centres, STEPS);
-    } else {
-        cloud.settle(&mut centres, FIRST_STEPS);
+    let mut assigned: Vec<usize> = Vec::new();
+    for _ in 0..STEPS {
+        let nearest: Vec<usize> = cloud.nearest(&centres).into_iter().map(|(centre, _)| centre).collect();
+        if nearest == assigned {
+            break;
+        }
+        cloud.move_to_means(&mut centres, &nearest);
+        assigned = nearest;
     }
     cloud.back(&centres)
 }
@@ -84,27 +82,6 @@ impl Cloud {
 
     fn rows(&self) -> usize {
         self.squares.len()
-    }
-
-    /// Some of the rows, in the same units.
-    fn part(&self, rows: &[usize]) -> Self {
-        let numbers = Matrix::from_fn(self.numbers.rows(), rows.len(), |j, i| self.numbers.get(j, rows[i]));
-        let squares = rows.iter().map(|row| self.squares[*row]).collect();
-        let (unit, mean, range) = (self.unit.clone(), self.mean.clone(), self.range.clone());
-        Cloud { numbers, squares, unit, mean, range }
-    }
-
-    /// Lloyd's steps, until no row changes its centre.
-    fn settle(&self, centres: &mut Matrix, steps: usize) {
-        let mut assigned: Vec<usize> = Vec::new();
-        for _ in 0..steps {
-            let nearest: Vec<usize> = self.nearest(centres).into_iter().map(|(centre, _)| centre).collect();
-            if nearest == assigned {
-                break;
-            }
-            self.move_to_means(centres, &nearest);
-            assigned = nearest;
-        }
     }
 
     /// Different rows, all as likely as others, centres × features.

@@ -72,3 +72,29 @@ impl Spectrum {
         double::dot(self.mean_features(), coefficients).value()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::linalg::{Cholesky, lower_square};
+
+    /// Against (FᵀF + γ)⁻¹g by a Cholesky factor, with a direction in which the features are 0.
+    #[test]
+    fn what_is_missing_is_the_solution_of_the_system() {
+        let (rows, gamma) = (40, 0.3);
+        let column = |j: usize| if j == 4 { 3 } else { j };
+        let x = Matrix::from_fn(rows, 5, |i, j| libm::sin((i * (column(j) + 2)) as f64) + 0.1 * column(j) as f64);
+        let spectrum = Spectrum::from_factor(x.clone(), None, true).unwrap();
+        let mean = |j: usize| x.col(j).iter().sum::<f64>() / rows as f64;
+        let mut system = lower_square(&Matrix::from_fn(rows, 5, |i, j| x.get(i, j) - mean(j)));
+        (0..5).for_each(|j| system.set(j, j, system.get(j, j) + gamma));
+        let gradient = [0.3, -1.0, 2.0, 0.7, -0.4];
+        let mut solved = Matrix::column_vector(gradient.to_vec());
+        Cholesky::new(system).unwrap().solve(&mut solved);
+        let energy: f64 = solved.as_slice().iter().zip(&gradient).map(|(a, b)| a * b).sum();
+        let found = spectrum.missing(&gradient, gamma);
+        assert!(spectrum.eigenvalues().len() == 4, "{:?}", spectrum.eigenvalues());
+        assert!((found.distance / norm(solved.as_slice()) - 1.0).abs() < 1e-10, "{}", found.distance);
+        assert!((found.energy / energy - 1.0).abs() < 1e-10, "{} {energy}", found.energy);
+    }
+}
