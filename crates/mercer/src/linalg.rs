@@ -7,6 +7,7 @@ pub(crate) mod band;
 mod cholesky;
 pub(crate) mod double;
 mod qr;
+mod tall;
 pub(crate) mod tile;
 
 use faer::dyn_stack::{MemBuffer, MemStack};
@@ -21,6 +22,7 @@ use crate::error::{Error, Result};
 use crate::simd::{LANES, vectorize};
 pub(crate) use cholesky::Cholesky;
 pub(crate) use qr::{PivotedQr, add_gram_lower, block_products};
+pub(crate) use tall::{lower_square, multiply_in_place, solve_lower_for_rows};
 
 /// Into how many shares the backend cuts its work, whatever the number of threads.
 const SHARES: usize = 2;
@@ -165,26 +167,6 @@ pub(crate) fn multiply(a: &Matrix, b: &Matrix) -> Matrix {
     out
 }
 
-/// A b in the place of A, for b that is not wider than tall: rows are replaced some at a time.
-pub(crate) fn multiply_in_place(a: Matrix, b: &Matrix) -> Matrix {
-    const TILE: usize = 4096;
-    let (rows, cols) = (a.rows, b.cols);
-    let mut data = a.data;
-    let mut part = Matrix::zeros(0, 0);
-    for start in (0..rows).step_by(TILE) {
-        let height = TILE.min(rows - start);
-        if part.rows != height {
-            part = Matrix::zeros(height, cols);
-        }
-        let own = MatRef::from_column_major_slice(&data, rows, a.cols).subrows(start, height);
-        matmul::matmul(part.view_mut(), Accum::Replace, own, b.view(), 1.0, shares());
-        let columns = data.par_chunks_mut(rows).zip(part.data.par_chunks(height));
-        columns.for_each(|(column, product)| column[start..start + height].copy_from_slice(product));
-    }
-    data.truncate(rows * cols);
-    Matrix { rows, cols, data }
-}
-
 /// Aᵀ b.
 pub(crate) fn multiply_transposed(a: &Matrix, b: &Matrix) -> Matrix {
     let mut out = Matrix::zeros(a.cols, b.cols);
@@ -218,13 +200,6 @@ pub(crate) fn weighted_square(a: &Matrix, weights: &[f64]) -> Matrix {
     out
 }
 
-/// AᵀA, its lower triangle.
-pub(crate) fn lower_square(a: &Matrix) -> Matrix {
-    let mut out = Matrix::zeros(a.cols, a.cols);
-    lower_product(&mut out, a.view().transpose(), a.view());
-    out
-}
-
 /// AAᵀ, its lower triangle.
 pub(crate) fn lower_square_of_rows(a: &Matrix) -> Matrix {
     let mut out = Matrix::zeros(a.rows, a.rows);
@@ -235,11 +210,6 @@ pub(crate) fn lower_square_of_rows(a: &Matrix) -> Matrix {
 /// L⁻¹ b, in the place of b, for a lower triangular L.
 pub(crate) fn solve_lower(lower: &Matrix, b: &mut Matrix) {
     triangular_solve::solve_lower_triangular_in_place(lower.view(), b.view_mut(), shares());
-}
-
-/// B L⁻ᵀ, in the place of B, for a lower triangular L.
-pub(crate) fn solve_lower_for_rows(lower: &Matrix, b: &mut Matrix) {
-    triangular_solve::solve_lower_triangular_in_place(lower.view(), b.view_mut().transpose_mut(), shares());
 }
 
 /// L⁻ᵀ b, sums in twice the precision.

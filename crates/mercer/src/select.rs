@@ -3,17 +3,21 @@
 mod along;
 mod band_judge;
 mod judge;
+mod lambdas;
 mod landmarks;
+mod narrow;
 
 pub use along::PathPoint;
 pub(crate) use band_judge::{BandJudge, suits as suits_band};
 pub use judge::Score;
 pub(crate) use judge::{Extras, Judge};
+pub(crate) use lambdas::{lambdas_along, useful_ridges};
 pub(crate) use landmarks::compared_landmarks;
 
 use crate::criterion::Criterion;
 use crate::spectrum::Path;
 use judge::{HIGHEST, LOWEST};
+use lambdas::lambdas_between;
 
 /// What a search asks of a criterion on one decomposition.
 pub(crate) trait Scorer {
@@ -27,6 +31,10 @@ pub(crate) trait Scorer {
     fn useful_lambdas(&self, exponent: f64) -> Vec<f64>;
     /// The criterion itself.
     fn criterion(&self) -> &Criterion;
+    /// Whether so many rows were averaged that the criterion has no small valleys: a parabola through a few points finds the lowest one.
+    fn is_smooth(&self) -> bool {
+        false
+    }
     /// log λ of the problem with the exponent `to` whose ridge is that of (`from`, `lambda`).
     fn same_ridge(&self, from: f64, lambda: f64, to: f64) -> f64;
 }
@@ -38,11 +46,15 @@ impl Scorer for Judge<'_> {
 
     fn useful_lambdas(&self, exponent: f64) -> Vec<f64> {
         let spectrum = self.spectrum();
-        lambdas_along(self.path(), spectrum.largest(), spectrum.weight_sum(), exponent)
+        lambdas_between(self.path(), spectrum.largest(), spectrum.weight_sum(), exponent, self.useful())
     }
 
     fn criterion(&self) -> &Criterion {
         Judge::criterion(self)
+    }
+
+    fn is_smooth(&self) -> bool {
+        self.is_narrowed()
     }
 
     fn same_ridge(&self, from: f64, lambda: f64, to: f64) -> f64 {
@@ -91,8 +103,6 @@ pub(crate) struct Search {
     pub one_standard_error: bool,
 }
 
-/// Points of the first grid: about three per factor of ten.
-const GRID: usize = 58;
 /// How closely a bracket is searched: points of a grid in it, and rounds of [`SECTIONS`] points between the neighbours of the best.
 #[derive(Clone, Copy)]
 struct Effort {
@@ -104,6 +114,9 @@ struct Effort {
 const THOROUGH: Effort = Effort { fine: 15, rounds: 3 };
 /// For exponents that are compared.
 const QUICK: Effort = Effort { fine: 7, rounds: 1 };
+/// The same for a smooth criterion and exponents above 1.
+const THOROUGH_IF_SMOOTH: Effort = Effort { fine: 7, rounds: 1 };
+const QUICK_IF_SMOOTH: Effort = Effort { fine: 3, rounds: 0 };
 /// Points of a round: asked for together they cost little more than one, and the bracket is two ninths as wide.
 const SECTIONS: usize = 8;
 
@@ -186,7 +199,9 @@ impl Search {
             (log(l.saturating_sub(1)), log((l + 1).min(lambdas.len() - 1)))
         };
         let bracket = around(&surface.lambdas[e], l);
-        let mut champion = between(judge, surface.exponents[e], bracket, surface.best, THOROUGH);
+        let thorough = |exponent: f64| if exponent > 1.0 && judge.is_smooth() { THOROUGH_IF_SMOOTH } else { THOROUGH };
+        let exponent = surface.exponents[e];
+        let mut champion = between(judge, exponent, bracket, surface.best, thorough(exponent));
         // Exponents between those of the grid, each with its best λ.
         if self.exponents.len() > 2 && self.preferred.is_none() {
             let (mut low, mut high) =
@@ -197,7 +212,11 @@ impl Search {
                     // The same point of the path, and a margin on both sides.
                     let centre = judge.same_ridge(champion.exponent, champion.lambda, exponent);
                     // For m ≤ 1 the curve jumps.
-                    let effort = if exponent > 1.0 { QUICK } else { THOROUGH };
+                    let effort = match (exponent > 1.0, judge.is_smooth()) {
+                        (true, true) => QUICK_IF_SMOOTH,
+                        (true, false) => QUICK,
+                        (false, _) => THOROUGH,
+                    };
                     let start = Choice { exponent, lambda: libm::exp(centre), ..champion };
                     between(judge, exponent, (centre - 1.0, centre + 1.0), start, effort)
                 });
@@ -214,7 +233,8 @@ impl Search {
             }
             if champion.exponent != surface.exponents[e] {
                 let centre = libm::log(champion.lambda);
-                champion = between(judge, champion.exponent, (centre - 0.3, centre + 0.3), champion, THOROUGH);
+                let effort = thorough(champion.exponent);
+                champion = between(judge, champion.exponent, (centre - 0.3, centre + 0.3), champion, effort);
             }
         }
         surface.best = champion;
@@ -300,42 +320,4 @@ fn simplest_within_one_error(judge: &dyn Scorer, surface: &mut Surface) {
 
 fn chosen(judge: &dyn Scorer, scores: &[Score]) -> Option<usize> {
     judge.criterion().choice(&scores.iter().map(|score| score.value).collect::<Vec<f64>>())
-}
-
-/// log μ at even steps over the useful part of a path.
-pub(crate) fn useful_ridges(largest: f64, weight_sum: f64, count: usize) -> Vec<f64> {
-    let unit = libm::log(largest / weight_sum);
-    let last = count.saturating_sub(1).max(1) as f64;
-    (0..count).map(|i| unit + LOWEST + (HIGHEST - LOWEST) * i as f64 / last).collect()
-}
-
-/// log λ at evenly spaced ridges; for m < 1 only where the stationary point is a minimum (λ rises with μ).
-pub(crate) fn lambdas_along(path: &Path, largest: f64, weight_sum: f64, exponent: f64) -> Vec<f64> {
-    let mut grid: Vec<f64> = useful_ridges(largest, weight_sum, GRID)
-        .into_iter()
-        .filter(|t| 1.0 - (2.0 - exponent) * path.point(*t).slope > 0.0)
-        .map(|t| path.log_lambda(t, exponent))
-        // λ itself must be a number that can be written down and passed back.
-        .filter(|log_lambda| log_lambda.abs() < 700.0)
-        .collect();
-    grid.sort_by(f64::total_cmp);
-    grid.dedup();
-    if let (true, Some(last)) = (exponent < 1.5, grid.last().copied()) {
-        // Beyond the last of them f vanishes: for m ≤ 1 all at once, row by row; for m little above 1 a factor
-        // of λ is a high power of it in μ.
-        grid.extend([0.1, 0.3, 0.7, 1.5, 3.0, 5.0].map(|step| last + step));
-    }
-    without_gaps(&grid)
-}
-
-/// Even steps in μ may be long ones in λ, with more than one valley of the curve between them.
-fn without_gaps(grid: &[f64]) -> Vec<f64> {
-    const LONGEST: f64 = 0.8;
-    let mut filled = Vec::new();
-    for pair in grid.windows(2) {
-        let steps = ((pair[1] - pair[0]) / LONGEST).ceil().clamp(1.0, 8.0) as usize;
-        filled.extend((0..steps).map(|i| pair[0] + (pair[1] - pair[0]) * i as f64 / steps as f64));
-    }
-    filled.extend(grid.last());
-    filled
 }

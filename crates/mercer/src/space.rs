@@ -1,6 +1,10 @@
 //! Where f lives: Gram matrices and functions Σⱼ αⱼ k(·, xⱼ), in tiles and on all cores.
 
+mod both_ways;
+
 use rayon::prelude::*;
+
+pub(crate) use both_ways::{BothWays, Function};
 
 use crate::kernel::{Distance, Kernel, Point, Points, SharedKernel};
 use crate::linalg::double::{self, Double};

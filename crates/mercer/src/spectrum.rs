@@ -9,6 +9,7 @@ mod banded;
 mod build;
 mod deleted;
 mod deleted_group;
+mod features;
 pub(crate) mod interpolation;
 mod path;
 mod projection;
@@ -248,37 +249,6 @@ impl Spectrum {
     pub(crate) fn unscale(&self, beta: &mut [f64]) {
         if let Some(s) = &self.root_weights {
             beta.iter_mut().zip(s).for_each(|(b, si)| *b *= si);
-        }
-    }
-
-    /// Coefficients and offset of the linear function at γ = Wμ, in the target's own units; nothing when this
-    /// spectrum came from a Gram matrix.
-    pub(crate) fn linear_coefficients(&self, target: &Target, gamma: f64) -> (Vec<f64>, f64) {
-        let Kind::Linear { back, mean_features, .. } = &self.kind else { return (Vec::new(), 0.0) };
-        let coordinates: Vec<f64> =
-            target.z.iter().zip(&self.eigenvalues).map(|(z, d)| z * (d / (d + gamma))).collect();
-        let mut coefficients = multiply(back, &Matrix::column_vector(coordinates)).as_slice().to_vec();
-        coefficients.iter_mut().for_each(|c| *c = libm::ldexp(*c, target.power));
-        let offset =
-            if self.offset { -double::dot(mean_features, &coefficients).add(-target.mean).value() } else { 0.0 };
-        (coefficients, offset)
-    }
-
-    /// (FᵀF + γ)⁻¹ b for the centred features F of a primal spectrum, on the directions that they span.
-    pub(crate) fn solve_features(&self, b: &[f64], gamma: f64) -> Vec<f64> {
-        let Kind::Linear { back, .. } = &self.kind else { return vec![0.0; b.len()] };
-        let mut coordinates = multiply_transposed(back, &Matrix::column_vector(b.to_vec()));
-        for (c, d) in coordinates.as_mut_slice().iter_mut().zip(&self.eigenvalues) {
-            *c *= d / (d + gamma);
-        }
-        multiply(back, &coordinates).into_vec()
-    }
-
-    /// The mean of a linear function of the features of a primal spectrum (0 without an offset).
-    pub(crate) fn mean_of_features(&self, coefficients: &[f64]) -> f64 {
-        match &self.kind {
-            Kind::Linear { mean_features, .. } => double::dot(mean_features, coefficients).value(),
-            Kind::Gram { .. } => 0.0,
         }
     }
 

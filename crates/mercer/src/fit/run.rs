@@ -190,7 +190,7 @@ impl Fit {
             }
             let range = search.range(&spectrum.path(&members), spectrum.largest(), spectrum.weight_sum());
             let surface = match Judge::new(&spectrum, &members, &self.criterion, extras, range)? {
-                Some(judge) => search.run(&judge, &group),
+                Some(judge) => search.run(&judge.narrowed_for(&search), &group),
                 None => None,
             };
             match surface {

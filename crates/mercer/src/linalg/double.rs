@@ -113,6 +113,21 @@ pub(crate) fn dot(a: &[f64], b: &[f64]) -> Double {
     )
 }
 
+/// high + low + factor·x, entry by entry, in twice the precision.
+pub(crate) fn add_scaled(high: &mut [f64], low: &mut [f64], factor: f64, x: &[f64]) {
+    vectorize(
+        #[inline(always)]
+        || {
+            for ((high, low), x) in high.iter_mut().zip(low).zip(x) {
+                let (product, rest) = two_product(factor, *x);
+                let (sum, error) = two_sum(*high, product);
+                *high = sum;
+                *low += error + rest;
+            }
+        },
+    );
+}
+
 /// Σ xᵢ in twice the precision.
 pub(crate) fn sum(x: impl IntoIterator<Item = f64>) -> Double {
     x.into_iter().fold(Double::default(), Double::add)

@@ -41,7 +41,14 @@ pub(crate) struct Judge<'a> {
     /// What each target's error is divided by when there are several.
     units: Vec<f64>,
     kind: Kind<'a>,
+    /// The part of the path that grids cover: γ as logarithms relative to the largest eigenvalue.
+    useful: (f64, f64),
+    /// Whether that is what tables cover too, so that all exponents are read from them.
+    is_narrowed: bool,
 }
+
+/// How far beyond the grids tables go: deletions move the ridge.
+const BEYOND: f64 = 2.0;
 
 enum Kind<'a> {
     /// Leave-one-out; tables are made when something asks for them that does not follow without, the first of them for exponents
@@ -98,7 +105,9 @@ impl<'a> Judge<'a> {
                 Kind::Metric { rule: *rule, unlabelled }
             }
         };
-        let mut judge = Judge { criterion, spectrum, targets: targets.to_vec(), path, single, units, kind };
+        let targets = targets.to_vec();
+        let (useful, is_narrowed) = ((LOWEST, HIGHEST), false);
+        let mut judge = Judge { criterion, spectrum, targets, path, single, units, kind, useful, is_narrowed };
         let noise = (0..judge.targets.len()).map(|t| judge.noise(t)).collect();
         if let Kind::Formula { noise: place, .. } = &mut judge.kind {
             *place = noise;
@@ -118,13 +127,53 @@ impl<'a> Judge<'a> {
         self.spectrum
     }
 
+    pub fn targets(&self) -> &[&'a Target] {
+        &self.targets
+    }
+
+    pub fn useful(&self) -> (f64, f64) {
+        self.useful
+    }
+
+    pub fn is_narrowed(&self) -> bool {
+        self.is_narrowed
+    }
+
+    /// Whether the criterion is leave-one-out of rows without weights, which two products give at exponent 2.
+    pub fn has_plain_rows(&self) -> bool {
+        matches!(self.kind, Kind::Rows { .. }) && self.spectrum.root_weights().is_none()
+    }
+
+    /// The same for a part of the path.
+    pub fn within(mut self, low: f64, high: f64) -> Self {
+        if let Kind::Rows { tables, range } = &mut self.kind {
+            *tables = Default::default();
+            *range = ((low - BEYOND).max(LOWEST), (high + BEYOND).min(HIGHEST));
+            self.useful = (low, high);
+            self.is_narrowed = true;
+        }
+        self
+    }
+
+    /// Errors of the targets, added in their units.
+    pub fn totals(&self, errors: &[HeldOutError]) -> Vec<f64> {
+        errors.iter().map(|error| self.add(&error.mse)).collect()
+    }
+
+    fn add(&self, values: &[f64]) -> f64 {
+        values.iter().zip(&self.units).map(|(value, unit)| value / unit).sum()
+    }
+
     /// The criterion for several exponents, each with several log λ in rising order: what is read from one table is read
     /// together.
     pub fn scores(&self, asked: &[(f64, Vec<f64>)]) -> Vec<Vec<Score>> {
         let errors = match &self.kind {
             Kind::Rows { tables, range: (low, high) } => {
-                // At exponent 2 and without weights every deletion has the same ridge: two products.
-                let is_plain = |exponent: f64| exponent == 2.0 && self.spectrum.root_weights().is_none();
+                // At exponent 2 and without weights every deletion has the same ridge: two products, unless tables are there anyway.
+                let has_tables = tables.iter().any(|table| table.get().is_some());
+                let needs_tables = has_tables || asked.iter().any(|(exponent, _)| *exponent != 2.0);
+                let is_tabulated = self.is_narrowed && needs_tables;
+                let is_plain = |exponent: f64| exponent == 2.0 && self.has_plain_rows() && !is_tabulated;
                 let others: Vec<(f64, Vec<f64>)> = asked.iter().filter(|(m, _)| !is_plain(*m)).cloned().collect();
                 let mut found = Vec::new();
                 if !others.is_empty() {
@@ -143,9 +192,10 @@ impl<'a> Judge<'a> {
             Kind::HeldOut(held_out) => held_out.errors(asked),
             _ => return asked.iter().map(|(exponent, log_lambdas)| self.on_path(*exponent, log_lambdas)).collect(),
         };
-        let add = |values: &[f64]| values.iter().zip(&self.units).map(|(v, unit)| v / unit).sum::<f64>();
-        let score =
-            |error: &HeldOutError| Score { value: add(&error.mse), standard_error: Some(add(&error.standard_error)) };
+        let score = |error: &HeldOutError| {
+            let standard_error = Some(self.add(&error.standard_error));
+            Score { value: self.add(&error.mse), standard_error }
+        };
         errors.iter().map(|errors| errors.iter().map(score).collect()).collect()
     }
 

@@ -151,14 +151,14 @@ impl<C: Curve> Search<'_, C> {
     /// None if the norm is 0 to rounding on the whole path: then there is no f to penalise.
     fn single_root(&mut self, start: f64) -> Option<Root> {
         let (gentle, steep) = (1.0_f64.min(self.exponent - 1.0), 1.0_f64.max(self.exponent - 1.0));
-        let (h, _) = self.at(start);
+        let (h, slope) = self.at(start);
         if !h.is_finite() {
             return None;
         }
         let slack = self.rounding(start, h);
         let (near, far) = (start - h / steep, start - h / gentle);
         let (low, high) = (near.min(far) - slack / gentle, near.max(far) + slack / gentle);
-        Some(self.polish(low, high, near))
+        Some(self.polish_rising(low, high, start - h / slope))
     }
 
     /// m = 1: h rises towards a limit, and has a root only if that is positive.
@@ -182,7 +182,7 @@ impl<C: Curve> Search<'_, C> {
                 return None;
             }
         }
-        Some(self.polish(low, high, guess.unwrap_or(high)))
+        Some(self.polish_rising(low, high, guess.unwrap_or(high)))
     }
 
     /// Below this t, h is negative for certain: N ≤ N(0), and N ≤ ‖y‖²/(4γ).
@@ -273,8 +273,17 @@ impl<C: Curve> Search<'_, C> {
     }
 
     /// Newton's method inside a bracket that shrinks; ends at rounding level.
-    fn polish(&mut self, mut low: f64, mut high: f64, start: f64) -> Root {
+    fn polish(&mut self, low: f64, high: f64, start: f64) -> Root {
         let rises = self.at(low).0 <= 0.0;
+        self.polish_where(rises, low, high, start)
+    }
+
+    /// The same where h is known to rise.
+    fn polish_rising(&mut self, low: f64, high: f64, start: f64) -> Root {
+        self.polish_where(true, low, high, start)
+    }
+
+    fn polish_where(&mut self, rises: bool, mut low: f64, mut high: f64, start: f64) -> Root {
         let mut t = start.clamp(low, high);
         let mut best = Root { t, slope: 1.0, residual: f64::INFINITY };
         for step in 0..200 {
@@ -296,6 +305,11 @@ impl<C: Curve> Search<'_, C> {
                 low = t;
             }
             let newton = t - h / slope;
+            // |h″| ≤ |2 − m|/2 bounds what a step of Newton's leaves: where that is enough, nobody need look.
+            let left = 0.25 * (2.0 - self.exponent).abs() * residual * residual / slope.abs();
+            if wanted.is_some() && newton > low && newton < high && left <= 0.25 * resolution {
+                return Root { t: newton, slope, residual: left };
+            }
             // Every fourth step halves the bracket if Newton has not settled, so that it must end.
             let inside = newton > low && newton < high;
             let next = if inside && (step % 4 != 3 || residual < 1e-3) { newton } else { 0.5 * (low + high) };

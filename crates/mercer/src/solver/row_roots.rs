@@ -27,8 +27,8 @@ struct Question {
 struct Answers {
     /// The objective, only for m < 1.
     objective: Vec<Lanes>,
-    /// Weighted squared errors, target by target.
-    squares: Vec<Lanes>,
+    /// √w times the residuals, target by target.
+    errors: Vec<Lanes>,
 }
 
 /// The polynomials of one cell.
@@ -44,20 +44,9 @@ impl RowTables {
     /// Weighted squared errors of the rows of one block, `[exponent and λ][target]`, for several exponents with their log λ,
     /// which rise.
     pub(crate) fn squared_errors(&self, block: &RowBlock, asked: &[(f64, Vec<f64>)]) -> Vec<Lanes> {
-        let mut place = 0;
-        let mut questions = Vec::with_capacity(asked.len());
-        for (exponent, log_lambdas) in asked {
-            let shift = libm::log(exponent / 2.0);
-            questions.push(Question {
-                exponent: *exponent,
-                half: 1.0 - exponent / 2.0,
-                levels: log_lambdas.iter().map(|log_lambda| log_lambda + shift).collect(),
-                place,
-            });
-            place += log_lambdas.len();
-        }
-        let zero: Vec<Lanes> = block.zero_errors.iter().map(|e| e.map(|e| e * e)).collect();
-        let mut answers = Answers { objective: vec![block.zero_train; place], squares: zero.repeat(place) };
+        let (questions, places) = questions(asked);
+        let errors = block.zero_errors.repeat(places);
+        let mut answers = Answers { objective: vec![block.zero_train; places], errors };
         let search = Search { tables: self, block, questions: &questions };
         vectorize(
             #[inline(always)]
@@ -67,8 +56,41 @@ impl RowTables {
                 search.above(&mut answers);
             },
         );
-        answers.squares
+        answers.errors.into_iter().map(|e| e.map(|e| e * e)).collect()
     }
+
+    /// √w times the residuals of the rows of one block, target by target, at an exponent from 1 on; NaN for rows whose ridge lies beyond
+    /// the tables.
+    pub(crate) fn errors_inside(&self, block: &RowBlock, exponent: f64, log_lambda: f64) -> Vec<Lanes> {
+        let (questions, _) = questions(&[(exponent, vec![log_lambda])]);
+        // Where no f could follow what is left there is nothing to look for.
+        let start = |zero: &Lanes| std::array::from_fn(|l| if block.first[l].is_finite() { f64::NAN } else { zero[l] });
+        let errors = block.zero_errors.iter().map(start).collect();
+        let mut answers = Answers { objective: vec![block.zero_train], errors };
+        let search = Search { tables: self, block, questions: &questions };
+        vectorize(
+            #[inline(always)]
+            || search.inside(&mut answers),
+        );
+        answers.errors
+    }
+}
+
+/// What is asked of every row, and the number of answers.
+fn questions(asked: &[(f64, Vec<f64>)]) -> (Vec<Question>, usize) {
+    let mut place = 0;
+    let mut questions = Vec::with_capacity(asked.len());
+    for (exponent, log_lambdas) in asked {
+        let shift = libm::log(exponent / 2.0);
+        questions.push(Question {
+            exponent: *exponent,
+            half: 1.0 - exponent / 2.0,
+            levels: log_lambdas.iter().map(|log_lambda| log_lambda + shift).collect(),
+            place,
+        });
+        place += log_lambdas.len();
+    }
+    (questions, place)
 }
 
 struct Search<'a> {
@@ -209,6 +231,8 @@ impl Search<'_> {
             h[1][l] += half_step;
             s[l] = if is_here[l] { 2.0 * (level - left[l]) / (right[l] - left[l]) - 1.0 } else { 0.0 };
         }
+        // Polynomials of a wide grid are not worth more.
+        let settled = if self.tables.grid.step > 0.3 { 1e-4 } else { 1e-7 };
         for _ in 0..40 {
             let (values, slopes) = value_and_slope(&h, &s);
             let mut longest = 0.0;
@@ -224,7 +248,7 @@ impl Search<'_> {
                 s[l] = next;
             }
             // The next step would be about the square of this one.
-            if longest < 1e-7 {
+            if longest < settled {
                 break;
             }
         }
@@ -249,7 +273,7 @@ impl Search<'_> {
                     let share = libm::exp(-(level - top[l]) / (question.exponent - 1.0));
                     for (t, zero) in block.zero_errors.iter().enumerate() {
                         let error = zero[l] + (block.errors[t][last][l] - zero[l]) * share;
-                        answers.squares[(question.place + i) * self.tables.targets + t][l] = error * error;
+                        answers.errors[(question.place + i) * self.tables.targets + t][l] = error;
                     }
                 }
             }
@@ -285,9 +309,9 @@ impl Search<'_> {
         }
         for t in 0..self.tables.targets {
             let errors = errors(t);
-            let squares = &mut answers.squares[place * self.tables.targets + t];
+            let known = &mut answers.errors[place * self.tables.targets + t];
             for l in 0..LANES {
-                squares[l] = if is_best[l] { errors[l] * errors[l] } else { squares[l] };
+                known[l] = if is_best[l] { errors[l] } else { known[l] };
             }
         }
     }

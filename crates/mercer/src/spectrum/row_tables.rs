@@ -23,7 +23,11 @@ const STEP: f64 = 0.2;
 /// The same with many rows, whose tables take memory: polynomials err by about 3e-7 then.
 const WIDE_STEP: f64 = 0.4;
 /// From so many rows on.
-const MANY_ROWS: usize = 15_000;
+pub(crate) const MANY_ROWS: usize = 15_000;
+/// Spacing around the ridge that was chosen.
+const CLOSE_STEP: f64 = 0.05;
+/// How far from it, in log γ, deletions are looked for.
+const NEAR: f64 = 0.4;
 
 /// Tables of all single deletions.
 pub(crate) struct RowTables {
@@ -77,11 +81,28 @@ impl Spectrum {
     /// Tables of all single deletions, for γ from `low` to `high` (logarithms relative to the largest eigenvalue); `None`
     /// where nothing would be left to learn from.
     pub(crate) fn tabulate_rows(&self, targets: &[&Target], low: f64, high: f64, has_train: bool) -> Option<RowTables> {
+        let step = if self.rows() < MANY_ROWS { STEP } else { WIDE_STEP };
+        self.tabulate_rows_by(step, targets, low, high, has_train)
+    }
+
+    /// The same around one γ, so closely that polynomials err by no more than rounding; for exponents from 1 on.
+    pub(crate) fn tabulate_rows_near(&self, targets: &[&Target], log_gamma: f64) -> Option<RowTables> {
+        let centre = log_gamma - libm::log(self.largest());
+        self.tabulate_rows_by(CLOSE_STEP, targets, centre - NEAR, centre + NEAR, false)
+    }
+
+    fn tabulate_rows_by(
+        &self,
+        step: f64,
+        targets: &[&Target],
+        low: f64,
+        high: f64,
+        has_train: bool,
+    ) -> Option<RowTables> {
         let n = self.rows();
         if n < 2 {
             return None;
         }
-        let step = if n < MANY_ROWS { STEP } else { WIDE_STEP };
         // The floor of rows in doubt is one of the points.
         let floor = -super::deleted::LOG_MIXED;
         let start = floor - step * (((floor - low) / step).ceil() + MARGIN as f64);
@@ -94,7 +115,7 @@ impl Spectrum {
         let second = Matrix::from_fn(visible, grid.points, |k, g| d[k] * first.get(k, g) * first.get(k, g));
         let power = targets.iter().map(|target| target.power).max().unwrap_or(0);
         let sums: Vec<TargetSums> =
-            targets.iter().map(|target| TargetSums::new(target, power, visible, &first, &second, &gammas)).collect();
+            targets.iter().map(|target| TargetSums::new(target, power, d, &first, &second, &gammas)).collect();
         let shared = Shared { spectrum: self, grid, d, gammas: &gammas, sums: &sums, power, has_train };
         let starts: Vec<usize> = (0..n).step_by(CHUNK).collect();
         let blocks: Vec<Vec<RowBlock>> = starts
@@ -207,10 +228,17 @@ impl Shared<'_> {
             let own = |l: usize| if spectrum.offset { weight_left[l] / spectrum.weight_sum } else { 1.0 };
             let zero: Lanes = array::from_fn(|l| sums.centred[row(l)] / own(l));
             block.zero_errors.push(zero.map(|zero| zero * unit));
-            let energy = vectorize(
-                #[inline(always)]
-                || self.limit_energy(sums, &zero, &|k| lanes_of(&chunk.rows, k)),
-            );
+            // √Σ d(z − cq)² ≥ √Σ dz² − |c|√d₁: with many rows that says it without a sum for each.
+            let least =
+                sums.limit.sqrt() - zero.iter().fold(0.0, |max: f64, c| max.max(c.abs())) * spectrum.largest().sqrt();
+            let energy = if least > 0.5 * sums.limit.sqrt() {
+                [least * least; LANES]
+            } else {
+                vectorize(
+                    #[inline(always)]
+                    || self.limit_energy(sums, &zero, &|k| lanes_of(&chunk.rows, k)),
+                )
+            };
             for l in 0..LANES {
                 let left = (sums.centred_energy - sums.centred[row(l)] * zero[l]).max(0.0);
                 block.zero_train[l] += left / weight_left[l];
@@ -269,6 +297,8 @@ struct TargetSums {
     centred_energy: f64,
     null_energy: f64,
     rounding: f64,
+    /// Σ dz².
+    limit: f64,
     /// z/(d + γ) and d z/(d + γ)², r × points.
     dual: Matrix,
     norm: Matrix,
@@ -278,7 +308,8 @@ struct TargetSums {
 }
 
 impl TargetSums {
-    fn new(target: &Target, power: i32, visible: usize, first: &Matrix, second: &Matrix, gammas: &[f64]) -> Self {
+    fn new(target: &Target, power: i32, d: &[f64], first: &Matrix, second: &Matrix, gammas: &[f64]) -> Self {
+        let visible = d.len();
         let by = target.power - power;
         let scaled = |values: &[f64]| values.iter().map(|v| libm::ldexp(*v, by)).collect::<Vec<f64>>();
         let (z, outside, centred) = (scaled(&target.z), scaled(&target.outside), scaled(&target.centred));
@@ -290,6 +321,7 @@ impl TargetSums {
             centred_energy: square(&centred),
             null_energy: square(&outside) + square(&z[visible..]),
             rounding: 1e-28 * square(&centred) + mean * mean,
+            limit: d.iter().zip(&z).map(|(d, z)| d * z * z).sum(),
             whole_norm: (0..gammas.len()).map(|g| norm.col(g).iter().zip(&z).map(|(a, b)| a * b).sum()).collect(),
             whole_train: (0..gammas.len())
                 .map(|g| dual.col(g).iter().map(|a| a * gammas[g]).map(|a| a * a).sum())

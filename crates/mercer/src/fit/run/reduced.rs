@@ -9,6 +9,12 @@
 //! at this kernel, λ and exponent, where κ bounds the length of the (centred) features and ρ(x) of what the landmarks do not explain of them. For an exponent
 //! m > 1 other than 2 the exact problem picks another ridge: with δ the bound of ‖f − f̂‖, its equation changes by at most
 //! |2 − m|·|log(1 − δ/‖f̂‖)|, its slope is at least min(1, m − 1), and a step Δ in log μ moves f by at most (e^Δ − 1)‖f‖.
+//!
+//! How far the answer is from the minimum on its own landmarks is another matter: see `accuracy`.
+
+mod accuracy;
+#[cfg(test)]
+mod tests;
 
 use crate::certificate::LowRank;
 use crate::data::Design;
@@ -21,13 +27,18 @@ use crate::solver::refine::{Problem, norm};
 use crate::solver::{Solution, spectral};
 use crate::space;
 use crate::spectrum::{Spectrum, Target};
+use accuracy::Triangle;
 
 /// Rows up to which a is computed; above it is bounded.
 const EXACT_FORM: usize = 10_000;
 /// Corrections of the coefficients: the triangular factor may be ill-conditioned.
 const REFINEMENTS: usize = 2;
 /// If more than this is uncertain after them, in units of the target's spread, sums are made in twice the precision.
-const UNCERTAIN: f64 = 1e-7;
+const UNCERTAIN: f64 = 1e-6;
+/// With many kernel values, nothing is corrected of which so much is certain.
+const ENOUGH: f64 = 1e-7;
+/// From so many.
+const MANY_VALUES: usize = 10_000_000;
 
 /// The landmarks of a factor, and what they leave.
 pub(super) struct Reduction {
@@ -78,6 +89,7 @@ impl Reduction {
         let is_negligible = gamma > 1e250 * spectrum.largest().max(1e-50);
         let reduced = Reduced {
             reduction: self,
+            triangle: Triangle::of(&self.lower),
             spectrum,
             kernel,
             points: &design.points,
@@ -110,6 +122,7 @@ impl Reduction {
 /// One problem on a factor.
 struct Reduced<'a> {
     reduction: &'a Reduction,
+    triangle: Triangle,
     spectrum: &'a Spectrum,
     kernel: &'a dyn Kernel,
     points: &'a Points,
@@ -124,10 +137,12 @@ struct Measured {
     /// w(y − f − b).
     pulls: Vec<f64>,
     errors: Vec<Double>,
-    /// Fᵀ(w(y − f − b)) − γv.
+    /// Fᵀ(w(y − f − b)) − γv, with F centred.
     gradient: Vec<f64>,
     /// Fᵀ(w(y − f − b)).
     features: Vec<f64>,
+    /// How far predictions can be from those of the minimum, as far as the gradient tells.
+    unfinished: f64,
 }
 
 impl Reduced<'_> {
@@ -141,35 +156,51 @@ impl Reduced<'_> {
     ) -> (Solution, [Option<f64>; 2]) {
         let gamma = self.problem.gamma;
         let (mut v, mut offset) = self.spectrum.linear_coefficients(target, gamma);
+        let norm_on_path = norm(&v);
         let mut beta = solve_lower_transposed(&self.reduction.lower, &v);
-        let mut measured = self.measure(&beta, offset, y, false);
         let unit = libm::ldexp(1.0, target.power);
         let spread = norm(&target.centred) / self.spectrum.weight_sum().sqrt() * unit;
         let in_spreads = |value: f64| if spread > 0.0 { value / spread } else { 0.0 };
+        let is_cheap = self.points.rows() * self.reduction.rank() < MANY_VALUES;
+        let enough = if is_cheap { 0.0 } else { ENOUGH };
+        let mut measured: Option<Measured> = None;
         for precisely in [false, true] {
-            if precisely {
-                if in_spreads(self.unfinished(&measured)) <= UNCERTAIN {
+            // Plain sums say nothing where their own rounding is more than what may be uncertain.
+            let is_needed = match &measured {
+                Some(measured) => in_spreads(measured.unfinished) > UNCERTAIN,
+                None => in_spreads(self.plain_noise(spread)) <= UNCERTAIN,
+            };
+            if !(is_needed || precisely && measured.is_none()) {
+                continue;
+            }
+            let mut best = self.measure(&beta, offset, y, precisely);
+            for _ in 0..REFINEMENTS {
+                if in_spreads(best.unfinished) <= enough {
                     break;
                 }
-                measured = self.measure(&beta, offset, y, true);
-            }
-            for _ in 0..REFINEMENTS {
-                let change = self.spectrum.solve_features(&measured.gradient, gamma);
+                let change = self.spectrum.solve_features(&best.gradient, gamma);
                 let shift = self.spectrum.mean_of_features(&change);
-                let mean_error = measured.pulls.iter().sum::<f64>() / self.spectrum.weight_sum();
+                let mean_error = best.pulls.iter().sum::<f64>() / self.spectrum.weight_sum();
                 let next_v: Vec<f64> = v.iter().zip(&change).map(|(a, b)| a + b).collect();
                 let next_beta = solve_lower_transposed(&self.reduction.lower, &next_v);
                 let next_offset = if self.spectrum.has_offset() { offset + mean_error - shift } else { 0.0 };
                 let next = self.measure(&next_beta, next_offset, y, precisely);
-                if norm(&next.gradient) >= 0.5 * norm(&measured.gradient) {
+                let is_settled = next.unfinished >= 0.5 * best.unfinished;
+                if next.unfinished < best.unfinished {
+                    (v, beta, offset, best) = (next_v, next_beta, next_offset, next);
+                }
+                if is_settled {
                     break;
                 }
-                (v, beta, offset, measured) = (next_v, next_beta, next_offset, next);
             }
+            measured = Some(best);
         }
+        let measured = measured.unwrap_or_else(|| self.measure(&beta, offset, y, true));
         let energies = target.z.iter().zip(self.spectrum.eigenvalues()).map(|(z, d)| z * d.sqrt() * unit);
         let right_side = norm(&energies.collect::<Vec<f64>>()).max(f64::MIN_POSITIVE);
-        let unfinished = self.unfinished(&measured);
+        let unfinished = measured.unfinished
+            + self.rounding_of_sums(&beta)
+            + self.shift_of_ridge(&v, norm_on_path, measured.unfinished, minimum, exponent);
         let bounds = self.bounds(&measured, norm(&v), exponent).map(|bound| {
             let relative = bound.map(|bound| in_spreads(bound + unfinished));
             relative.filter(|bound| bound.is_finite())
@@ -189,38 +220,28 @@ impl Reduced<'_> {
         (solution, bounds)
     }
 
-    /// How far predictions can be from those of the solution, by what is left of the gradient.
-    fn unfinished(&self, measured: &Measured) -> f64 {
-        let reach = if self.spectrum.has_offset() { 2.0 * self.height } else { self.height };
-        reach * norm(&measured.gradient) / self.problem.gamma
-            + measured.pulls.iter().sum::<f64>().abs() / self.spectrum.weight_sum()
-    }
-
-    /// Σⱼ αⱼ k(·, pⱼ) at some points.
-    fn sums(&self, from: &Points, alpha: &[f64], at: &Points, precisely: bool) -> Vec<f64> {
-        let alpha = Matrix::column_vector(alpha.to_vec());
-        if precisely {
-            let sums = space::evaluate_precisely(self.kernel, from, &alpha, at);
-            sums.into_iter().flatten().map(|sum| sum.value()).collect()
-        } else {
-            space::evaluate(self.kernel, from, &alpha, at).into_vec()
-        }
-    }
-
+    /// f at the rows and the gradient there, from kernel values made afresh: L⁻¹(K_mn(w∘e) − γK_mm β), as the norm is βᵀK_mm β whatever
+    /// rounding has made of L.
     fn measure(&self, beta: &[f64], offset: f64, y: &[f64], precisely: bool) -> Measured {
-        let landmarks = &self.reduction.landmarks;
-        let values = self.sums(landmarks, beta, self.points, precisely);
+        let (landmarks, gamma) = (&self.reduction.landmarks, self.problem.gamma);
+        let function = space::Function { kernel: self.kernel, landmarks, beta, offset };
         let weight = |i: usize| self.spectrum.weight(i);
-        let fitted: Vec<f64> = values.iter().map(|f| f + offset).collect();
-        let errors: Vec<Double> = values.iter().zip(y).map(|(f, v)| Double::new(*v).add(-offset).add(-f)).collect();
+        let space::BothWays { errors, forces } = function.both_ways(self.points, y, weight, precisely);
+        let own = space::evaluate_precisely(self.kernel, landmarks, &Matrix::column_vector(beta.to_vec()), landmarks);
+        let rank = beta.len();
+        let mut columns: Vec<f64> = forces.iter().map(|force| force.value()).collect();
+        columns.extend(forces.iter().zip(&own[0]).map(|(force, own)| force.minus(own.scaled(gamma)).value()));
+        let mut columns = Matrix::from_columns(rank, 2, columns).unwrap_or_default();
+        solve_lower(&self.reduction.lower, &mut columns);
         let pulls: Vec<f64> = errors.iter().enumerate().map(|(i, e)| weight(i) * e.value()).collect();
-        let mut features = Matrix::column_vector(self.sums(self.points, &pulls, landmarks, precisely));
-        solve_lower(&self.reduction.lower, &mut features);
-        let features = features.into_vec();
-        let lower = &self.reduction.lower;
-        let v: Vec<f64> = (0..beta.len()).map(|k| double::dot(&lower.col(k)[k..], &beta[k..]).value()).collect();
-        let gradient = features.iter().zip(&v).map(|(f, v)| f - self.problem.gamma * v).collect();
-        Measured { fitted, pulls, errors, gradient, features }
+        let mut gradient = columns.col(1).to_vec();
+        if self.spectrum.has_offset() {
+            let total = pulls.iter().sum::<f64>();
+            gradient.iter_mut().zip(self.spectrum.mean_features()).for_each(|(g, mean)| *g -= total * mean);
+        }
+        let fitted = y.iter().zip(&errors).map(|(y, e)| y - e.value()).collect();
+        let unfinished = self.unfinished(&gradient, &pulls, beta, precisely);
+        Measured { fitted, features: columns.col(0).to_vec(), pulls, errors, gradient, unfinished }
     }
 
     /// How far predictions can be from those on K: at the rows, and anywhere.
@@ -248,7 +269,7 @@ impl Reduced<'_> {
         let has_offset = self.spectrum.has_offset();
         let mean = (trace / self.spectrum.weight_sum()).sqrt();
         let worst = residual.iter().fold(0.0, |max: f64, e| max.max(*e)).sqrt();
-        let reach = if has_offset { 2.0 * self.height } else { self.height };
+        let reach = self.reach();
         let unseen = if has_offset { worst + mean } else { worst };
         let drift = 0.5 * (trace * form / gamma).sqrt();
         let distance = drift + form.sqrt();

@@ -1,0 +1,65 @@
+//! Where a surface over many rows is worth computing: not over all ridges there are.
+//!
+//! Leave-one-out at exponent 2 is two products for any number of ridges. A few of them over the whole path, all rows and nothing approximated,
+//! show where it is far from its least value; other exponents lead to the same points of the path, row by row to within 1/n. Tables
+//! and grids then cover the rest.
+
+use super::Search;
+use super::judge::{HIGHEST, Judge, LOWEST};
+use crate::criterion::held_out::leave_one_out_at;
+use crate::spectrum::row_tables::MANY_ROWS;
+
+/// Ridges at which leave-one-out is computed: about a factor of seven apart, which moves a residual by less than that factor.
+const COARSE: usize = 24;
+/// Ridges whose error is within this factor of the least are kept, and one more on either side.
+const FACTOR: f64 = 1.25;
+
+impl Judge<'_> {
+    /// The same on the part of the path that a search without given λ need look at.
+    pub fn narrowed_for(self, search: &Search) -> Self {
+        let is_open = search.lambdas.is_none() && search.exponents.iter().all(|m| *m >= 1.0);
+        if !is_open || !self.has_plain_rows() || self.spectrum().rows() < MANY_ROWS {
+            return self;
+        }
+        let step = (HIGHEST - LOWEST) / (COARSE - 1) as f64;
+        let ridge = |i: usize| LOWEST + step * i as f64;
+        let unit = libm::log(self.spectrum().largest() / self.spectrum().weight_sum());
+        let log_lambdas: Vec<f64> = (0..COARSE).map(|i| unit + ridge(i)).collect();
+        let scores = self.totals(&leave_one_out_at(self.spectrum(), self.targets(), &log_lambdas));
+        let least = scores.iter().copied().fold(f64::INFINITY, f64::min);
+        let is_near = |i: &usize| scores[*i] <= FACTOR * least;
+        let (Some(first), Some(last)) = ((0..COARSE).find(is_near), (0..COARSE).rfind(is_near)) else { return self };
+        self.within(ridge(first.saturating_sub(1)), ridge((last + 1).min(COARSE - 1)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::criterion::Criterion;
+    use crate::linalg::Matrix;
+    use crate::select::Extras;
+    use crate::spectrum::Spectrum;
+
+    /// The narrow search finds what the wide one does, to what tables of many rows know.
+    #[test]
+    fn nothing_is_lost_of_the_best() {
+        let rows = MANY_ROWS + 100;
+        let place = |i: usize| ((i * 7919) % rows) as f64 / rows as f64;
+        let x = Matrix::from_fn(rows, 12, |i, j| libm::cos(3.1 * (j + 1) as f64 * place(i)) / (1 + j * j) as f64);
+        let noise = |i: usize| ((i * 104_729) % 1009) as f64 / 1009.0 - 0.5;
+        let y: Vec<f64> = (0..rows).map(|i| libm::sin(9.0 * place(i)) + 0.7 * noise(i)).collect();
+        let spectrum = Spectrum::from_factor(x, None, true).unwrap();
+        let target = spectrum.target(&y).unwrap();
+        let extras = Extras::default();
+        let judge = || Judge::new(&spectrum, &[&target], &Criterion::LeaveOneOut, &extras, None).unwrap().unwrap();
+        for exponents in [vec![2.0], vec![1.0, 1.5, 2.0, 2.5]] {
+            let search = Search { exponents, lambdas: None, refine: true, preferred: None, one_standard_error: false };
+            let wide = search.run(&judge(), &[0]).unwrap();
+            let narrow = search.run(&judge().narrowed_for(&search), &[0]).unwrap();
+            assert!(narrow.lambdas[0].len() < wide.lambdas[0].len());
+            let (a, b) = (wide.best.score.value, narrow.best.score.value);
+            assert!((a / b - 1.0).abs() < 1e-6, "{:?} {:?}", wide.best, narrow.best);
+        }
+    }
+}
