@@ -30,7 +30,7 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
     if let [grid, gammas, bounds] = rest
         && grid == "grid"
     {
-        return time_grid(&x, &y, is_svc, epsilon.parse()?, gammas, bounds);
+        return time_grid(&x, &y, is_svc, (epsilon.parse()?, tolerance.parse()?), gammas, bounds);
     }
     let c: f64 = bound.parse()?;
     let loss = if is_svc { "hinge".to_owned() } else { format!("epsilon-insensitive(epsilon={epsilon})") };
@@ -68,7 +68,7 @@ fn time_grid(
     x: &Matrix,
     y: &[f64],
     is_svc: bool,
-    epsilon: f64,
+    (epsilon, tolerance): (f64, f64),
     gammas: &str,
     bounds: &str,
 ) -> std::result::Result<(), Box<dyn std::error::Error>> {
@@ -87,6 +87,7 @@ fn time_grid(
         .kernels(kernels)
         .lambdas(&lambdas)
         .on_grid()
+        .tolerance(tolerance)
         .measure(measure);
     let started = Instant::now();
     let learned = learn.fit(x, y)?;
