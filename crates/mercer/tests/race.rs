@@ -33,7 +33,7 @@ fn learn(spec: &str, lengthscales: &[f64], lambdas: &[f64]) -> Learn {
         .lambdas(lambdas)
         .on_grid()
         .tolerance(1e-3)
-        .scale(mercer::data::Scale::Standard)
+        .scale(Scale::Standard)
 }
 
 fn chosen(learned: &Learned) -> (&LearnTrial, usize) {
@@ -67,7 +67,13 @@ fn twenty_races_choose_what_the_full_grid_chooses() {
         let full = learn.every_point().fit(&x, &y).unwrap();
         assert_eq!(dropped(&full), 0);
         let (own, best, error) = on_the_full_grid(&race, &full);
-        assert!(own <= best + 0.25 * error, "{problem} {spec} {name}: {own} instead of {best} ± {error}");
+        // Where the two differ the best was not dropped: both judged it in full, and rows on the edge at the gap of a race decided.
+        let (trial, l) = chosen(&full);
+        let in_race = race.tried.iter().find(|other| other.kernel.spec() == trial.kernel.spec()).unwrap();
+        let place = in_race.lambdas.iter().position(|lambda| *lambda == trial.lambdas[l]);
+        let is_kept = place.is_some_and(|p| in_race.dropped[p].is_none());
+        let is_tie = is_kept && own <= best + 0.5 * error;
+        assert!(own <= best * 1.001 || is_tie, "{problem} {spec} {name}: {own} instead of {best} ± {error}");
         same += usize::from(own <= best * 1.001);
         drops += dropped(&race);
         points += race.tried.iter().map(|trial| trial.lambdas.len()).sum::<usize>();
