@@ -13,6 +13,7 @@
 //! | `rows` | where rows of K come from |
 //! | `shifted`, `singles`, `single_gram` | distances by way of products, and in single precision; a whole K of those |
 //! | `store` | rows that are kept, in single or double precision |
+//! | `start` | from where, and how far along it |
 //! | `pairs` | a thousand variables: the pair (or the one) that gains most, over and over |
 //! | `decompose`, `working_set` | many variables: the worst thousand at a time |
 //! | `subspace` | a Newton step over all variables inside their boxes |
@@ -25,6 +26,7 @@ mod rows;
 mod shifted;
 mod single_gram;
 mod singles;
+mod start;
 mod store;
 mod subspace;
 mod terms;
@@ -136,7 +138,7 @@ pub(crate) const SINGLE_PRECISION_GAP: f64 = 5e-6;
 pub fn solve(rows: &dyn KernelRows, problem: &BoxProblem<'_>, settings: &BoxSettings<'_>) -> Result<BoxSolution> {
     check(rows.len(), problem, settings)?;
     let n = rows.len();
-    let (mut alpha, fitted) = start(rows, problem, settings);
+    let (mut alpha, fitted) = start::start(rows, problem, settings);
     let mut fitted = Some(fitted);
     let movable = (0..n).filter(|i| problem.lower[*i] < problem.upper[*i]).count();
     let mut search = Search { rows, problem, settings, movable, iterations: 0, best: None };
@@ -160,52 +162,6 @@ pub fn solve(rows: &dyn KernelRows, problem: &BoxProblem<'_>, settings: &BoxSett
         search.interior(&mut alpha)?;
     }
     search.finish()
-}
-
-/// α and Kα to start from: what is given, moved into the bounds, times the number that gives the least objective.
-fn start(rows: &dyn KernelRows, problem: &BoxProblem<'_>, settings: &BoxSettings<'_>) -> (Vec<f64>, Vec<f64>) {
-    let n = rows.len();
-    let Some(given) = settings.start else { return (vec![0.0; n], vec![0.0; n]) };
-    let mut alpha = given.to_vec();
-    terms::project(problem, &mut alpha);
-    let size = alpha.iter().fold(0.0, |most: f64, a| most.max(a.abs()));
-    if size == 0.0 {
-        return (alpha, vec![0.0; n]);
-    }
-    let is_moved = alpha.iter().zip(given).any(|(a, b)| (a - b).abs() > 1e-12 * size);
-    let mut fitted = match settings.start_fitted {
-        Some(fitted) if !is_moved => fitted.to_vec(),
-        _ if settings.tolerance >= PLAIN_GAP => plain_product(rows, &alpha),
-        _ => rows.product(&alpha),
-    };
-    let (mut slope, mut curvature, mut room) = (0.0, 0.0, f64::INFINITY);
-    for i in (0..n).filter(|i| alpha[*i] != 0.0) {
-        let a = alpha[i];
-        slope += a * problem.target[i] - problem.epsilon[i] * a.abs();
-        curvature += a * fitted[i] + problem.curvature[i] * a * a;
-        room = f64::min(room, if a > 0.0 { problem.upper[i] / a } else { problem.lower[i] / a });
-    }
-    let best = (slope / curvature).clamp(0.0, room);
-    if best.is_finite() && best > 0.0 {
-        let scaled = |i: usize| (best * alpha[i]).clamp(problem.lower[i], problem.upper[i]);
-        alpha = (0..n).map(scaled).collect();
-        fitted.iter_mut().for_each(|f| *f *= best);
-    }
-    (alpha, fitted)
-}
-
-/// Kα from the rows that are in memory, where they are.
-fn plain_product(rows: &dyn KernelRows, alpha: &[f64]) -> Vec<f64> {
-    let terms: Vec<(usize, f64)> = alpha.iter().copied().enumerate().filter(|(_, a)| *a != 0.0).collect();
-    let mut product = vec![0.0; alpha.len()];
-    if rows.row(0).is_some() {
-        working_set::add_rows(&store::Borrowed::new(rows), &terms, &mut product);
-    } else if rows.row_single(0).is_some() {
-        working_set::add_rows(&store::BorrowedSingle::new(rows), &terms, &mut product);
-    } else {
-        product = rows.product(alpha);
-    }
-    product
 }
 
 /// What is known while methods take turns.
