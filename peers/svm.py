@@ -159,7 +159,7 @@ def grid(program: Path, folder: Path, temporary: Path, case: str) -> None:
     bounds = ",".join(f"{c:.6g}" for c in np.geomspace(0.1, 100, int(os.environ.get("GRID_CS", "10"))))
     found = ours(program, kind, temporary / "data.csv", 1, 1, 1, EPSILON, 1e-3, 1, "grid", gammas, bounds)
     print(f"{case}, {rows} rows, 5 folds × {len(gammas.split(','))} γ × {len(bounds.split(','))} C: mercer {found['seconds']:.2f} s, "
-          f"{found['points']} points fitted, best {found['best']:.5f}", flush=True)
+          f"{found['points']} points fitted, {found['dropped']} of them not on all folds, best {found['best']:.5f}, gap {found['gap']:.0e}", flush=True)
     theirs = child(GRID, kind, temporary / "data.npy", gammas, bounds)
     print(f"  GridSearchCV, 2 jobs {theirs['seconds']:.1f} s = {theirs['seconds'] / found['seconds']:.0f} times, best {theirs['best']:.5f}", flush=True)
 

@@ -154,6 +154,7 @@ fn refuse_options(options: &FitOptions) -> anyhow::Result<()> {
         ("--non-crossing", squared, losses.non_crossing),
         ("--tolerance", squared, losses.tolerance.is_some()),
         ("--measure", squared, losses.measure.is_some()),
+        ("--every-point", squared, losses.every_point),
         ("--penalty", "is λ‖f‖ᵐ for moments", penalties.penalty.is_some()),
         ("--gamma", "is the matrix of --penalty tikhonov", penalties.gamma.is_some()),
         ("--norm-at-most", "needs a fit to rows; λ is what moments are fitted with", penalties.norm_at_most.is_some()),

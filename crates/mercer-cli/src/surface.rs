@@ -122,6 +122,10 @@ pub fn learned(learned: &Learned) -> mercer::Result<Frame> {
     frame.push("lambda", number(&|t, l| tried[t].lambdas[l]))?;
     frame.push("value", number(&|t, l| tried[t].scores[l]))?;
     frame.push("standard_error", number(&|t, l| tried[t].standard_errors[l]))?;
+    if tried.iter().flat_map(|trial| &trial.dropped).any(Option::is_some) {
+        let folds = |t: usize, l: usize| tried[t].dropped[l].map_or(f64::NAN, |folds| folds as f64);
+        frame.push("dropped_after_folds", number(&folds))?;
+    }
     frame.push("is_chosen", number(&|t, l| f64::from(tried[t].chosen == Some(l))))?;
     Ok(frame)
 }

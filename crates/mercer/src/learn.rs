@@ -10,6 +10,8 @@ mod finish;
 mod forecast;
 mod landmarks;
 mod measure;
+mod part;
+mod race;
 mod run;
 mod select;
 mod solve;
@@ -56,6 +58,7 @@ pub struct Learn {
     measure: Option<Measure>,
     one_standard_error: bool,
     refine: bool,
+    race: bool,
     many: ManyClasses,
     class_weights: ClassWeights,
     classify: bool,
@@ -138,6 +141,9 @@ pub struct LearnTrial {
     pub scores: Vec<f64>,
     /// Its standard error over the rows.
     pub standard_errors: Vec<f64>,
+    /// After how many folds a λ was dropped because others were clearly better on the same rows: its score is the mean over those folds; after
+    /// 0 folds, over the rows of the first by a model of some of its training rows. `None` for a λ that all folds judged.
+    pub dropped: Vec<Option<usize>>,
     /// Which λ became the model's, if this trial did.
     pub chosen: Option<usize>,
 }
@@ -167,6 +173,7 @@ impl Learn {
             measure: None,
             one_standard_error: false,
             refine: true,
+            race: true,
             many: ManyClasses::default(),
             class_weights: ClassWeights::default(),
             classify: false,
@@ -232,6 +239,12 @@ impl Learn {
     /// Chooses among the given λ only, not between them.
     pub fn on_grid(self) -> Self {
         Learn { refine: false, ..self }
+    }
+
+    /// Judges every point on every fold. Without it points that held-out rows show to be clearly worse are dropped early, which
+    /// [`LearnTrial::dropped`] tells.
+    pub fn every_point(self) -> Self {
+        Learn { race: false, ..self }
     }
 
     /// What is done about more than two classes.

@@ -49,6 +49,10 @@ pub struct LossOptions {
     /// What held-out rows are judged by: loss, error (share of wrong classes), absolute or squared
     #[arg(long, value_name = "NAME", value_parser = measure)]
     pub measure: Option<Measure>,
+    /// Judge every point on every fold. Without it, points that are clearly worse than the best on the same held-out rows are
+    /// dropped before all folds have judged them, where there are rows enough to tell; --table and --json say which
+    #[arg(long)]
+    pub every_point: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

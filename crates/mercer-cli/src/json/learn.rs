@@ -27,7 +27,9 @@ pub fn fit(found: &Found) -> String {
     format!("{object}\n")
 }
 
-/// `values[l]` belongs to `lambdas[l]`; `chosen` is the place of the λ that became the model's, if one did.
+/// `values[l]` belongs to `lambdas[l]`; `chosen` is the place of the λ that became the model's, if one did. A number in
+/// `dropped_after_folds` says that the λ was dropped, and its value is the mean over those folds; after 0 folds, over the
+/// first one by a model of a quarter of its training rows.
 fn trial(trial: &LearnTrial) -> Value {
     json!({
         "target": trial.target,
@@ -37,6 +39,7 @@ fn trial(trial: &LearnTrial) -> Value {
         "lambdas": trial.lambdas,
         "values": trial.scores,
         "standard_errors": trial.standard_errors,
+        "dropped_after_folds": trial.dropped,
         "is_chosen": trial.chosen.is_some(),
         "chosen": trial.chosen,
     })

@@ -43,6 +43,7 @@ pub fn refuse_without_loss(options: &FitOptions) -> anyhow::Result<()> {
             "is for other losses; with the squared loss --criterion says what is minimised",
             losses.measure.is_some(),
         ),
+        ("--every-point", "is for other losses; the squared loss judges every point anyway", losses.every_point),
     ])
 }
 
@@ -119,6 +120,7 @@ pub fn check(options: &FitOptions) -> anyhow::Result<()> {
             ("--table", something, options.surface.is_some()),
             ("--one-standard-error", something, options.one_standard_error),
             ("--on-grid", something, options.on_grid),
+            ("--every-point", something, losses.every_point),
             ("--criterion", something, options.criterion.is_some()),
             ("--measure", something, losses.measure.is_some()),
         ])?;
@@ -212,11 +214,12 @@ pub fn learner(options: &FitOptions, common: &Common) -> Learn {
         learn = learn.rank(rank);
     }
     type Switch = fn(Learn) -> Learn;
-    let switches: [(bool, Switch); 6] = [
+    let switches: [(bool, Switch); 7] = [
         (losses.classify, Learn::classify),
         (options.exact, Learn::exact),
         (options.one_standard_error, Learn::one_standard_error),
         (options.on_grid, Learn::on_grid),
+        (losses.every_point, Learn::every_point),
         (losses.probability, Learn::with_probabilities),
         (losses.non_crossing, Learn::non_crossing),
     ];

@@ -31,6 +31,7 @@ pub fn check(options: &FitOptions, penalty: &Penalty) -> anyhow::Result<()> {
         ("--probability", squared, losses.probability),
         ("--non-crossing", squared, losses.non_crossing),
         ("--measure", squared, losses.measure.is_some()),
+        ("--every-point", squared, losses.every_point),
         ("--exponent", norm, options.exponent.is_some()),
         ("--metric", norm, options.metric.is_some()),
         ("--journal", norm, options.journal.is_some()),

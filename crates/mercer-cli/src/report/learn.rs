@@ -54,15 +54,23 @@ fn loss_line(learned: &Learned) -> String {
 fn trials(page: &mut Page, learned: &Learned) {
     let Some(first) = learned.tried.first().map(|trial| trial.target.clone()) else { return };
     let mut own: Vec<&LearnTrial> = learned.tried.iter().filter(|trial| trial.target == first).collect();
+    let race = race(&own);
+    own.retain(|trial| !trial.lambdas.is_empty());
     if own.len() < 2 {
+        if let Some(sentence) = race {
+            page.blank();
+            page.block(&sentence);
+        }
         return;
     }
+    // What all folds have judged comes before what was dropped on the way.
+    let rank = |trial: &LearnTrial, l: usize| (trial.chosen != Some(l), trial.dropped[l].is_some(), trial.scores[l]);
+    let order = |a: &(bool, bool, f64), b: &(bool, bool, f64)| (a.0, a.1).cmp(&(b.0, b.1)).then(a.2.total_cmp(&b.2));
     let best = |trial: &LearnTrial| {
-        let least = (0..trial.scores.len()).min_by(|a, b| trial.scores[*a].total_cmp(&trial.scores[*b]));
-        trial.chosen.or(least).unwrap_or(0)
+        (0..trial.scores.len()).min_by(|a, b| order(&rank(trial, *a), &rank(trial, *b))).unwrap_or(0)
     };
     let score = |trial: &LearnTrial| trial.scores[best(trial)];
-    own.sort_by(|a, b| b.chosen.is_some().cmp(&a.chosen.is_some()).then(score(a).total_cmp(&score(b))));
+    own.sort_by(|a, b| order(&rank(a, best(a)), &rank(b, best(b))));
     let held_out = learned.summary().held_out.as_ref();
     let measure = held_out.map_or("", |held_out| measure_name(&held_out.measure));
     // Only what differs is worth a column.
@@ -70,9 +78,9 @@ fn trials(page: &mut Page, learned: &Learned) {
     let kernel = |trial: &LearnTrial| trial.kernel.spec();
     let loss = |trial: &LearnTrial| trial.loss.clone();
     let exponent = |trial: &LearnTrial| short(trial.exponent);
-    let shown = [differs(&kernel), differs(&loss), differs(&exponent), true, true];
+    let shown = [differs(&kernel), differs(&loss), differs(&exponent), true, true, race.is_some()];
     let only = |cells: Vec<Cell>| cells.into_iter().zip(shown).filter(|(_, is)| *is).map(|(cell, _)| cell).collect();
-    let names = ["kernel", "loss", "exponent", "λ", measure];
+    let names = ["kernel", "loss", "exponent", "λ", measure, "judged on"];
     let mut grid =
         Grid::new(names.iter().zip(shown).filter(|(_, is)| *is).map(|(name, _)| (*name).to_owned()).collect());
     for trial in own.iter().take(MOST_TRIALS) {
@@ -83,6 +91,12 @@ fn trials(page: &mut Page, learned: &Learned) {
             Cell::Number(trial.exponent),
             Cell::Number(trial.lambdas[best(trial)]),
             if trial.chosen.is_some() { Cell::Best(value) } else { Cell::Number(value) },
+            Cell::Text(match trial.dropped[best(trial)] {
+                None => "all folds".into(),
+                Some(0) => "part of a fold".into(),
+                Some(1) => "1 fold".into(),
+                Some(folds) => format!("{folds} folds"),
+            }),
         ]));
     }
     page.blank();
@@ -93,6 +107,23 @@ fn trials(page: &mut Page, learned: &Learned) {
     if own.len() > MOST_TRIALS {
         page.block(&format!("  … {} more\n", own.len() - MOST_TRIALS));
     }
+    if let Some(sentence) = race {
+        page.block(&sentence);
+    }
+}
+
+/// How many points were dropped on the way, if some were.
+fn race(trials: &[&LearnTrial]) -> Option<String> {
+    let points: usize = trials.iter().map(|trial| trial.lambdas.len()).sum();
+    let dropped = trials.iter().flat_map(|trial| &trial.dropped).filter(|dropped| dropped.is_some()).count();
+    (dropped > 0).then(|| {
+        format!(
+            "  {} of {} points were dropped before all folds had judged them: clearly worse than the best on the same rows\n  \
+             (--table lists them; --every-point judges them all)\n",
+            integer(dropped),
+            integer(points)
+        )
+    })
 }
 
 pub fn measure_name(name: &str) -> &'static str {

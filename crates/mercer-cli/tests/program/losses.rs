@@ -150,3 +150,29 @@ fn assessment_and_threads() {
     let page = text(&lab.ok(&["fit", "t.csv", "--target", "y", "--loss", "huber", "--assess", "3"]));
     assert!(page.contains("three-fold, selection inside: RMSE ") && page.contains("MAE "), "{page}");
 }
+
+#[test]
+fn points_that_are_dropped_on_the_way_are_listed() {
+    let lab = Lab::with_table("friedman1", 520);
+    let fit = ["fit", "t.csv", "--target", "y", "--method", "svr", "--loss", "epsilon-insensitive(epsilon=0.3)"];
+    let more = ["--kernel", "gaussian(lengthscale=0.3..3:3)", "--lambda", "1e-5..1e-1:4", "--tolerance", "1e-3"];
+    let report = lab.json(&line(&[&fit, &more, &["--on-grid", "--json", "--table", "points.csv"]]));
+    let after: Vec<&Value> =
+        report["tried"].as_array().unwrap().iter().flat_map(|t| t["dropped_after_folds"].as_array().unwrap()).collect();
+    let dropped = after.iter().filter(|folds| !folds.is_null()).count();
+    assert!(dropped > 0 && dropped < after.len(), "{after:?}");
+    assert!(after.iter().filter_map(|folds| folds.as_u64()).all(|folds| folds < 5));
+    let listed = lab.numbers("points.csv", "dropped_after_folds");
+    assert_eq!(listed.iter().filter(|folds| !folds.is_nan()).count(), dropped);
+    let page = text(&lab.ok(&line(&[&fit, &more, &["--on-grid"]])));
+    assert!(
+        page.contains("points were dropped before all folds had judged them") && page.contains("judged on"),
+        "{page}"
+    );
+
+    let all = lab.json(&line(&[&fit, &more, &["--on-grid", "--every-point", "--json"]]));
+    let none = |trial: &Value| trial["dropped_after_folds"].as_array().unwrap().iter().all(Value::is_null);
+    assert!(all["tried"].as_array().unwrap().iter().all(none));
+    assert_eq!(all["lambda"], report["lambda"]);
+    assert_eq!(all["kernel"], report["kernel"]);
+}

@@ -28,9 +28,10 @@ impl Learn {
     ) -> Result<Learned> {
         let go_on = || self.go_on("solving");
         let in_features = plan.method == Method::Features;
-        let landmarks = best.landmarks.as_ref();
-        let rows = self.rows(&best.kernel, &targets, best.gram.as_ref(), landmarks, memory, in_features, &go_on);
-        let rows = Rows { factor: best.factor.as_ref(), ..rows };
+        let landmarks = best.ground.landmarks.as_ref();
+        let rows =
+            self.rows(&best.ground.kernel, &targets, best.ground.gram.as_ref(), landmarks, memory, in_features, &go_on);
+        let rows = Rows { factor: best.ground.factor.as_ref(), ..rows };
         let mut summaries = Vec::new();
         let mut columns: Vec<Vec<f64>> = Vec::new();
         let (mut fitted, mut held, mut calibration) = (Vec::new(), Vec::new(), Vec::new());
@@ -71,7 +72,7 @@ impl Learn {
             None => expansion(&targets, &best, &columns)?,
         };
         let encoder = targets.design.encoder.clone();
-        let (kernel, precision) = (best.kernel, Precision::Double);
+        let (kernel, precision) = (best.ground.kernel, Precision::Double);
         let model = Model { encoder, kernel, expansion, summaries, meaning, kept: None, precision };
         Ok(Learned { model, coefficients: columns, fitted, held_out: held, tried, plan, design: targets.design })
     }
@@ -270,14 +271,14 @@ fn expansion(targets: &Targets, best: &Candidate, columns: &[Vec<f64>]) -> Resul
     if columns.iter().flatten().any(|c| !c.is_finite()) {
         return Err(Error::Decomposition("the coefficients are not finite; a larger λ is needed".into()));
     }
-    if let Some(scale) = best.kernel.linear_scale() {
+    if let Some(scale) = best.ground.kernel.linear_scale() {
         let weight = |j: usize, t: usize| {
             scale * design.points.feature(j).iter().zip(&columns[t]).map(|(x, a)| x * a).sum::<f64>()
         };
         return Ok(Expansion::Linear { coefficients: Matrix::from_fn(design.points.features(), models, weight) });
     }
     let alpha = Matrix::from_columns(n, models, columns.concat())?;
-    if best.kernel.is_precomputed() {
+    if best.ground.kernel.is_precomputed() {
         return Ok(Expansion::Kernel { points: crate::kernel::Points::new(&Matrix::zeros(n, 0)), alpha });
     }
     let used: Vec<usize> = (0..n).filter(|i| (0..models).any(|t| alpha.get(*i, t) != 0.0)).collect();

@@ -96,20 +96,31 @@ impl Measure {
     ) -> (f64, f64) {
         let weight = |i: usize| weights.map_or(1.0, |w| w[i]);
         let row = |i: usize| -> Vec<f64> { (0..values.cols()).map(|t| values.get(i, t)).collect() };
-        let rows: Vec<(f64, f64)> = (0..values.rows())
+        let rows = (0..values.rows())
             .map(|i| (weight(i), row(i)))
             .enumerate()
             .filter(|(_, (_, row))| row.iter().all(|v| !v.is_nan()))
-            .map(|(i, (weight, row))| (weight, self.of_row(group, losses, i, &row)))
-            .collect();
-        let total: f64 = rows.iter().map(|(w, _)| w).sum();
-        let mean = rows.iter().map(|(w, m)| w * m).sum::<f64>() / total;
-        // In units of the largest: the squares of squares may leave the range of numbers.
-        let size = rows.iter().fold(0.0, |max: f64, (_, m)| max.max(m.abs())).max(f64::MIN_POSITIVE);
-        let share = |w: f64, m: f64| w / total * ((m - mean) / size);
-        let spread = rows.iter().map(|(w, m)| share(*w, *m).powi(2)).sum::<f64>();
-        (mean, size * spread.sqrt())
+            .map(|(i, (weight, row))| (weight, self.of_row(group, losses, i, &row)));
+        weighted_mean(rows)
     }
+
+    /// The measure of each held-out row, whose values are the rows of `values`.
+    pub(super) fn of_held_out(self, group: &Group, losses: &[&dyn Loss], held: &[usize], values: &Matrix) -> Vec<f64> {
+        let row = |i: usize| -> Vec<f64> { (0..values.cols()).map(|t| values.get(i, t)).collect() };
+        held.iter().enumerate().map(|(place, i)| self.of_row(group, losses, *i, &row(place))).collect()
+    }
+}
+
+/// The mean of (weight, number), and its standard error.
+pub(super) fn weighted_mean(rows: impl Iterator<Item = (f64, f64)>) -> (f64, f64) {
+    let rows: Vec<(f64, f64)> = rows.collect();
+    let total: f64 = rows.iter().map(|(w, _)| w).sum();
+    let mean = rows.iter().map(|(w, m)| w * m).sum::<f64>() / total;
+    // In units of the largest: the squares of squares may leave the range of numbers.
+    let size = rows.iter().fold(0.0, |max: f64, (_, m)| max.max(m.abs())).max(f64::MIN_POSITIVE);
+    let share = |w: f64, m: f64| w / total * ((m - mean) / size);
+    let spread = rows.iter().map(|(w, m)| share(*w, *m).powi(2)).sum::<f64>();
+    (mean, size * spread.sqrt())
 }
 
 fn mean(values: &[f64], of: impl Fn(usize) -> f64) -> f64 {

@@ -17,18 +17,25 @@ use crate::loss::{Loss, Shape};
 use crate::plan::{self, Method, Plan};
 use crate::solver::convex::Problem;
 use crate::solver::convex::linear::margin_loss;
-use crate::solver::dual::SINGLE_PRECISION_GAP;
+use crate::solver::dual::{SINGLE_PRECISION_GAP, SingleGram};
 use crate::space;
 
-/// A kernel with what was chosen on it, one curve per group.
-pub(super) struct Candidate {
+/// A kernel with its matrix, or what stands for it.
+pub(super) struct Ground {
     pub kernel: SharedKernel,
     pub gram: Option<Matrix>,
+    /// The matrix in single precision in its place, while choosing.
+    pub single: Option<SingleGram>,
     pub factor: Option<Matrix>,
     /// Landmarks in the place of the matrix.
     pub landmarks: Option<Landmarks>,
+}
+
+/// A kernel with what was chosen on it, one curve per group.
+pub(super) struct Candidate {
+    pub ground: Ground,
     pub chosen: Vec<Curve>,
-    score: f64,
+    pub score: f64,
 }
 
 /// Rows from which a single problem does without the whole kernel matrix: with rows in single precision, and with rows in double.
@@ -43,6 +50,10 @@ impl Learn {
         let memory = self.memory.unwrap_or_else(plan::available_memory);
         let plan = self.planned(&targets, &kernels, memory)?;
         let folds = self.folds(&targets)?;
+        if let Some(folds) = folds.as_ref().filter(|folds| self.races(&targets, folds)) {
+            let (best, tried) = self.race(&kernels, &targets, &plan, folds, memory)?;
+            return self.finish(targets, best, plan, memory, Some(folds), tried);
+        }
         let mut tried = Vec::new();
         let mut best: Option<Candidate> = None;
         for kernel in &kernels {
@@ -113,15 +124,7 @@ impl Learn {
         Folds::draw(&rule, rows, targets.design.groups.as_deref(), self.seed).map(Some)
     }
 
-    fn candidate(
-        &self,
-        kernel: &SharedKernel,
-        targets: &Targets,
-        plan: &Plan,
-        folds: Option<&Folds>,
-        memory: u64,
-        tried: &mut Vec<LearnTrial>,
-    ) -> Result<Candidate> {
+    pub(super) fn ground(&self, kernel: &SharedKernel, targets: &Targets, plan: &Plan) -> Result<Ground> {
         self.stage("kernel matrix")?;
         let points = &targets.design.points;
         let gram = plan.keeps_gram().then(|| space::gram(&**kernel, points));
@@ -138,15 +141,28 @@ impl Learn {
         };
         let needs_factor = plan.method == Method::Newton;
         let factor = needs_factor.then(|| preconditioner(&**kernel, points, &*self.losses[0][0])).flatten();
+        Ok(Ground { kernel: kernel.clone(), gram, single: None, factor, landmarks })
+    }
+
+    fn candidate(
+        &self,
+        kernel: &SharedKernel,
+        targets: &Targets,
+        plan: &Plan,
+        folds: Option<&Folds>,
+        memory: u64,
+        tried: &mut Vec<LearnTrial>,
+    ) -> Result<Candidate> {
+        let ground = self.ground(kernel, targets, plan)?;
         if let Some((exponent, lambda)) = self.fixed() {
             let curve = Curve::fixed(exponent, lambda);
-            let chosen = vec![curve; targets.groups.len()];
-            return Ok(Candidate { kernel: kernel.clone(), gram, factor, landmarks, chosen, score: 0.0 });
+            return Ok(Candidate { ground, chosen: vec![curve; targets.groups.len()], score: 0.0 });
         }
         let go_on = || self.go_on("choosing");
         let in_features = plan.method == Method::Features;
-        let rows = self.rows(kernel, targets, gram.as_ref(), landmarks.as_ref(), memory, in_features, &go_on);
-        let rows = Rows { factor: factor.as_ref(), ..rows };
+        let (gram, landmarks) = (ground.gram.as_ref(), ground.landmarks.as_ref());
+        let rows = self.rows(kernel, targets, gram, landmarks, memory, in_features, &go_on);
+        let rows = Rows { factor: ground.factor.as_ref(), ..rows };
         let (mut chosen, mut score) = (Vec::new(), 0.0);
         for group in &targets.groups {
             self.stage("choosing")?;
@@ -155,24 +171,13 @@ impl Learn {
             measure.check(group)?;
             let selection = Selection { learn: self, folds, measure };
             let (curves, best) = selection.run(&rows, group)?;
-            for curve in &curves {
-                tried.push(LearnTrial {
-                    target: group_name(group),
-                    kernel: kernel.clone(),
-                    loss: group.outputs[0].losses[curve.choice].spec(),
-                    exponent: curve.exponent,
-                    lambdas: curve.lambdas.clone(),
-                    scores: curve.scores.clone(),
-                    standard_errors: curve.standard_errors.clone(),
-                    chosen: None,
-                });
-            }
+            tried.extend(curves.iter().map(|curve| LearnTrial::of_curve(group, kernel, curve)));
             // Several targets are added up in units of what a constant would score.
             let unit = if targets.groups.len() > 1 { constant_score(group, measure, rows.weights) } else { 1.0 };
             score += curves[best].score() / if unit > 0.0 { unit } else { 1.0 };
             chosen.extend(curves.into_iter().nth(best));
         }
-        Ok(Candidate { kernel: kernel.clone(), gram, factor, landmarks, chosen, score })
+        Ok(Candidate { ground, chosen, score })
     }
 
     #[allow(clippy::too_many_arguments)]
@@ -192,6 +197,7 @@ impl Learn {
             kernel,
             points,
             gram,
+            single: None,
             of_gram: None,
             factor: None,
             weights: targets.weights.as_deref(),
@@ -217,6 +223,22 @@ fn is_tame(targets: &Targets) -> bool {
     (1e-6..1e6).contains(&features) && targets.groups.iter().flat_map(|group| &group.outputs).all(is_tame)
 }
 
+impl LearnTrial {
+    pub(super) fn of_curve(group: &Group, kernel: &SharedKernel, curve: &Curve) -> Self {
+        LearnTrial {
+            target: group_name(group),
+            kernel: kernel.clone(),
+            loss: group.outputs[0].losses[curve.choice].spec(),
+            exponent: curve.exponent,
+            lambdas: curve.lambdas.clone(),
+            scores: curve.scores.clone(),
+            standard_errors: curve.standard_errors.clone(),
+            dropped: curve.dropped.clone(),
+            chosen: None,
+        }
+    }
+}
+
 fn group_name(group: &Group) -> String {
     match (&group.kind, &group.outputs[..]) {
         (Kind::Classes { .. }, [_, _, ..]) => "all classes".into(),
@@ -238,7 +260,7 @@ fn mark_chosen(tried: &mut [LearnTrial], best: &Candidate, groups: &[Group]) {
     for (group, curve) in groups.iter().zip(&best.chosen) {
         let loss = group.outputs[0].losses[curve.choice].spec();
         let is_it = |trial: &&mut LearnTrial| {
-            trial.kernel.spec() == best.kernel.spec()
+            trial.kernel.spec() == best.ground.kernel.spec()
                 && trial.target == group_name(group)
                 && trial.loss == loss
                 && trial.exponent == curve.exponent

@@ -3,15 +3,14 @@
 use rayon::prelude::*;
 
 use super::measure::Measure;
-use super::solve::{Penalty, Rows, Solved};
-use super::targets::{Group, Kind, Output};
+use super::part::Part;
+use super::solve::{Penalty, Rows};
+use super::targets::Group;
 use super::{Learn, approximate};
 use crate::criterion::{Criterion, Folds};
 use crate::error::{Error, Result};
-use crate::kernel::Points;
 use crate::linalg::Matrix;
-use crate::loss::{Loss, Shape};
-use crate::solver::convex::linear::values;
+use crate::loss::Loss;
 
 /// The relative duality gap that selection asks for.
 const TOLERANCE: f64 = 1e-4;
@@ -27,6 +26,8 @@ pub(super) struct Curve {
     pub standard_errors: Vec<f64>,
     /// Held-out values at each λ, rows × models (the mean over repeats).
     values: Vec<Matrix>,
+    /// After how many folds a λ was dropped, where it was.
+    pub dropped: Vec<Option<usize>>,
     /// Which λ is chosen.
     pub best: usize,
 }
@@ -35,7 +36,24 @@ impl Curve {
     /// A single point, given and not measured.
     pub fn fixed(exponent: f64, lambda: f64) -> Self {
         let (lambdas, scores, standard_errors) = (vec![lambda], vec![0.0], vec![0.0]);
-        Curve { choice: 0, exponent, lambdas, scores, standard_errors, values: vec![Matrix::default()], best: 0 }
+        let (values, dropped) = (vec![Matrix::default()], vec![None]);
+        Curve { choice: 0, exponent, lambdas, scores, standard_errors, values, dropped, best: 0 }
+    }
+
+    /// Without any λ yet.
+    pub fn empty(choice: usize, exponent: f64) -> Self {
+        let (lambdas, scores, standard_errors) = (Vec::new(), Vec::new(), Vec::new());
+        Curve { choice, exponent, lambdas, scores, standard_errors, values: Vec::new(), dropped: Vec::new(), best: 0 }
+    }
+
+    /// One more λ with its score, standard error, held-out values, and the folds after which it was dropped, if it was.
+    pub fn insert(&mut self, lambda: f64, score: (f64, f64), values: Matrix, dropped: Option<usize>) {
+        let place = self.lambdas.partition_point(|known| *known < lambda);
+        self.lambdas.insert(place, lambda);
+        self.scores.insert(place, score.0);
+        self.standard_errors.insert(place, score.1);
+        self.values.insert(place, values);
+        self.dropped.insert(place, dropped);
     }
 
     pub fn score(&self) -> f64 {
@@ -85,15 +103,7 @@ impl Selection<'_> {
             Some(lambdas) => lambdas.clone(),
             None => default_lambdas(rows, group, losses[0], exponent),
         };
-        let mut curve = Curve {
-            choice,
-            exponent,
-            lambdas: Vec::new(),
-            scores: Vec::new(),
-            standard_errors: Vec::new(),
-            values: Vec::new(),
-            best: 0,
-        };
+        let mut curve = Curve::empty(choice, exponent);
         self.extend(&mut curve, rows, group, &losses, &lambdas)?;
         if self.learn.refine && lambdas.len() > 1 {
             // Between the best λ and its neighbours, once.
@@ -125,15 +135,11 @@ impl Selection<'_> {
         };
         for (lambda, repeats) in lambdas.iter().zip(values) {
             let Some(repeats) = repeats else { continue };
-            let place = curve.lambdas.partition_point(|known| known < lambda);
             let measured: Vec<(f64, f64)> =
                 repeats.iter().map(|values| self.measure.of_rows(group, losses, values, rows.weights)).collect();
             let count = measured.len().max(1) as f64;
             let mean = |part: fn(&(f64, f64)) -> f64| measured.iter().map(part).sum::<f64>() / count;
-            curve.lambdas.insert(place, *lambda);
-            curve.scores.insert(place, mean(|m| m.0));
-            curve.standard_errors.insert(place, mean(|m| m.1));
-            curve.values.insert(place, mean_of(&repeats));
+            curve.insert(*lambda, (mean(|m| m.0), mean(|m| m.1)), mean_of(&repeats), None);
         }
         curve.best = self.choice(curve)?;
         Ok(())
@@ -195,120 +201,6 @@ pub(super) fn held_out(
     Ok(out)
 }
 
-/// All rows but one fold, with the last solution on them.
-struct Part {
-    kept: Vec<usize>,
-    held: Vec<usize>,
-    group: Group,
-    weights: Option<Vec<f64>>,
-    points: Points,
-    /// K of the kept rows, where a solver needs it as a matrix of its own.
-    gram: Option<Matrix>,
-    factor: Option<Matrix>,
-    last: Option<Solved>,
-}
-
-impl Part {
-    fn new(rows: &Rows<'_>, group: &Group, held: &[usize]) -> Self {
-        let n = rows.points.rows();
-        let mut is_held = vec![false; n];
-        held.iter().for_each(|row| is_held[*row] = true);
-        let kept: Vec<usize> = (0..n).filter(|row| !is_held[*row]).collect();
-        let needs_matrix = !matches!(group.outputs[0].losses[0].shape(), Shape::Tube(_));
-        let gram = match rows.gram {
-            Some(gram) if needs_matrix => {
-                Some(Matrix::from_fn(kept.len(), kept.len(), |i, j| gram.get(kept[i], kept[j])))
-            }
-            _ => None,
-        };
-        let factor = rows.factor.map(|f| Matrix::from_fn(kept.len(), f.cols(), |i, j| f.get(kept[i], j)));
-        Part {
-            group: part_of(group, &kept),
-            weights: rows.weights.map(|w| kept.iter().map(|row| w[*row]).collect()),
-            points: rows.points.subset(&kept),
-            gram,
-            factor,
-            last: None,
-            held: held.to_vec(),
-            kept,
-        }
-    }
-
-    /// Solves at the next λ, from the last solution, and gives the values of the held-out rows.
-    fn advance(&mut self, rows: &Rows<'_>, losses: &[&dyn Loss], penalty: Penalty) -> Result<Matrix> {
-        if lacks_a_class(&self.group) {
-            return Ok(constant_values(&self.group, self.held.len()));
-        }
-        let inner = Rows {
-            points: &self.points,
-            gram: self.gram.as_ref().or(rows.gram),
-            of_gram: if self.gram.is_some() { None } else { rows.gram.map(|_| &self.kept[..]) },
-            factor: self.factor.as_ref(),
-            weights: self.weights.as_deref(),
-            ..*rows
-        };
-        let solved = inner.solve(&self.group, losses, penalty, self.last.as_ref())?;
-        let values = values_at(rows, &self.kept, &self.held, &self.points, &solved);
-        self.last = Some(solved);
-        Ok(values)
-    }
-}
-
-/// Values of the models at held-out rows.
-fn values_at(rows: &Rows<'_>, kept: &[usize], held: &[usize], points: &Points, solved: &Solved) -> Matrix {
-    let models = &solved.models;
-    let mut values = match rows.gram {
-        Some(gram) => {
-            let mut values = Matrix::zeros(held.len(), models.len());
-            for (t, model) in models.iter().enumerate() {
-                let support: Vec<usize> = (0..kept.len()).filter(|j| model.point.alpha[*j] != 0.0).collect();
-                for (place, row) in held.iter().enumerate() {
-                    let column = gram.col(*row);
-                    let sum: f64 = support.iter().map(|j| model.point.alpha[*j] * column[kept[*j]]).sum();
-                    values.set(place, t, sum);
-                }
-            }
-            values
-        }
-        None => {
-            let alpha: Vec<f64> = models.iter().flat_map(|model| model.point.alpha.iter().copied()).collect();
-            let alpha = Matrix::from_columns(kept.len(), models.len(), alpha).unwrap_or_default();
-            values(rows.kernel, points, &alpha, &rows.points.subset(held))
-        }
-    };
-    for (t, model) in models.iter().enumerate() {
-        values.col_mut(t).iter_mut().for_each(|v| *v += model.point.offset);
-    }
-    values
-}
-
-/// The group on some of its rows.
-fn part_of(group: &Group, kept: &[usize]) -> Group {
-    let output = |output: &Output| Output {
-        name: output.name.clone(),
-        y: kept.iter().map(|row| output.y[*row]).collect(),
-        losses: output.losses.clone(),
-    };
-    let kind = match &group.kind {
-        Kind::Numbers => Kind::Numbers,
-        Kind::Classes { codes, is_multinomial } => {
-            Kind::Classes { codes: kept.iter().map(|row| codes[*row]).collect(), is_multinomial: *is_multinomial }
-        }
-    };
-    Group { outputs: group.outputs.iter().map(output).collect(), kind }
-}
-
-/// Whether the rows of a fold lack one side of a two-class problem: no margin can be fitted then.
-fn lacks_a_class(group: &Group) -> bool {
-    let one_sided = |output: &Output| output.y.windows(2).all(|pair| pair[0] == pair[1]);
-    matches!(group.kind, Kind::Classes { .. }) && group.outputs.iter().any(one_sided)
-}
-
-/// The label that all rows have.
-fn constant_values(group: &Group, rows: usize) -> Matrix {
-    Matrix::from_fn(rows, group.outputs.len(), |_, t| group.outputs[t].y.first().copied().unwrap_or(0.0))
-}
-
 fn mean_of(repeats: &[Matrix]) -> Matrix {
     let mut out = repeats[0].clone();
     for other in &repeats[1..] {
@@ -321,7 +213,7 @@ fn mean_of(repeats: &[Matrix]) -> Matrix {
 
 /// λ from where f hardly moves to where it follows every row: the coefficients' scale 1/(2Wμ), times the kernel's, from
 /// 1/100 to 10,000 times what the target's spread asks for.
-fn default_lambdas(rows: &Rows<'_>, group: &Group, loss: &dyn Loss, exponent: f64) -> Vec<f64> {
+pub(super) fn default_lambdas(rows: &Rows<'_>, group: &Group, loss: &dyn Loss, exponent: f64) -> Vec<f64> {
     const POINTS: usize = 13;
     let n = rows.points.rows();
     let mut diagonal = vec![0.0; n];

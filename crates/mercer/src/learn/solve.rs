@@ -13,7 +13,7 @@ use crate::solver::convex::multinomial::{Multinomial, MultinomialPoint};
 use crate::solver::convex::newton::Newton;
 use crate::solver::convex::tube::Dual;
 use crate::solver::convex::{Problem, RidgePoint};
-use crate::solver::dual::{GramRows, KernelPoints, KernelRows};
+use crate::solver::dual::{GramRows, KernelPoints, KernelRows, SINGLE_PRECISION_GAP, SingleGram};
 use crate::space;
 
 /// Rows of a table and where their kernel values come from.
@@ -22,6 +22,8 @@ pub(super) struct Rows<'a> {
     pub points: &'a Points,
     /// K, both triangles; without it kernel values are computed when they are needed.
     pub gram: Option<&'a Matrix>,
+    /// The same in single precision, for gaps that do not notice.
+    pub single: Option<&'a SingleGram>,
     /// Which of its rows the points are, if K has more.
     pub of_gram: Option<&'a [usize]>,
     /// F with K ≈ FFᵀ, a row per point: preconditions Newton's steps.
@@ -59,6 +61,13 @@ const PRECONDITIONER: usize = 500;
 pub(super) fn preconditioner(kernel: &dyn Kernel, points: &Points, loss: &dyn Loss) -> Option<Matrix> {
     let suits = !matches!(loss.shape(), Shape::Tube(_)) && !kernel.is_precomputed() && points.rows() >= CONJUGATE_FROM;
     suits.then(|| low_rank::factor(kernel, points, 1e-7, PRECONDITIONER, 1).matrix)
+}
+
+impl Solved {
+    /// Solutions of problems of their own.
+    pub fn of_models(models: Vec<PowerPoint>) -> Self {
+        Solved { models, joint: None }
+    }
 }
 
 impl Rows<'_> {
@@ -99,17 +108,19 @@ impl Rows<'_> {
         match (loss.shape(), self.gram) {
             (Shape::Tube(_), gram) => {
                 let (all, points);
-                let rows: &dyn KernelRows = match gram {
-                    Some(gram) => {
+                let single = self.single.filter(|_| tolerance >= SINGLE_PRECISION_GAP);
+                let rows: &dyn KernelRows = match (gram, single) {
+                    (_, Some(single)) => single,
+                    (Some(gram), None) => {
                         all = GramRows(gram);
                         &all
                     }
-                    None => {
+                    (None, None) => {
                         points = KernelPoints::new(self.kernel, self.points);
                         &points
                     }
                 };
-                let places = self.of_gram.filter(|_| gram.is_some());
+                let places = self.of_gram.filter(|_| gram.is_some() || single.is_some());
                 let solver = Dual { problem, rows, places, memory: self.memory, go_on: self.go_on };
                 exponent::minimise(&problem, &solver, exponent, lambda, tolerance, start)
             }

@@ -11,8 +11,9 @@
 //! |---|---|
 //! | `terms` | ℓᵢ, the best offset, the gap |
 //! | `rows` | where rows of K come from |
-//! | `shifted`, `singles` | distances by way of products, and in single precision |
+//! | `shifted`, `singles`, `single_gram` | distances by way of products, and in single precision; a whole K of those |
 //! | `store` | rows that are kept, in single or double precision |
+//! | `start` | from where, and how far along it |
 //! | `pairs` | a thousand variables: the pair (or the one) that gains most, over and over |
 //! | `decompose`, `working_set` | many variables: the worst thousand at a time |
 //! | `subspace` | a Newton step over all variables inside their boxes |
@@ -23,7 +24,9 @@ mod interior;
 mod pairs;
 mod rows;
 mod shifted;
+mod single_gram;
 mod singles;
+mod start;
 mod store;
 mod subspace;
 mod terms;
@@ -32,6 +35,7 @@ mod working_set;
 use crate::error::{Error, Result};
 
 pub use rows::{GramRows, KernelPoints, KernelRows};
+pub use single_gram::SingleGram;
 use terms::Judgement;
 
 /// The terms of the problem beside K, one entry per row of K in each list.
@@ -77,8 +81,10 @@ pub struct BoxSolution {
 pub struct BoxSettings<'a> {
     /// The relative duality gap that ends it.
     pub tolerance: f64,
-    /// α to start from; moved into the bounds and to the sum 0.
+    /// α to start from; moved into the bounds and to the sum 0, and multiplied by what is best.
     pub start: Option<&'a [f64]>,
+    /// Kα of the start where it is known, for rows that can move.
+    pub start_fitted: Option<&'a [f64]>,
     /// Bytes that rows of K may take.
     pub memory: u64,
     /// Asked every few milliseconds; false ends with [`Error::Interrupted`].
@@ -100,7 +106,14 @@ impl std::fmt::Debug for BoxSettings<'_> {
 
 impl Default for BoxSettings<'_> {
     fn default() -> Self {
-        BoxSettings { tolerance: 1e-6, start: None, memory: 4 << 30, go_on: &|| true, max_iterations: 20_000 }
+        BoxSettings {
+            tolerance: 1e-6,
+            start: None,
+            start_fitted: None,
+            memory: 4 << 30,
+            go_on: &|| true,
+            max_iterations: 20_000,
+        }
     }
 }
 
@@ -116,6 +129,8 @@ const NEWTON_AFTER: usize = 16;
 /// Problems that go to the interior point at once.
 const MANY_DIGITS: f64 = 1e-7;
 const FEW_ROWS: usize = 500;
+/// Gaps above this do not notice the rounding of products that were updated step by step.
+const PLAIN_GAP: f64 = 1e-5;
 /// Gaps below this are asked of a method that keeps K in double precision.
 pub(crate) const SINGLE_PRECISION_GAP: f64 = 5e-6;
 
@@ -123,11 +138,8 @@ pub(crate) const SINGLE_PRECISION_GAP: f64 = 5e-6;
 pub fn solve(rows: &dyn KernelRows, problem: &BoxProblem<'_>, settings: &BoxSettings<'_>) -> Result<BoxSolution> {
     check(rows.len(), problem, settings)?;
     let n = rows.len();
-    let mut alpha = match settings.start {
-        Some(start) => start.to_vec(),
-        None => vec![0.0; n],
-    };
-    terms::project(problem, &mut alpha);
+    let (mut alpha, fitted) = start::start(rows, problem, settings);
+    let mut fitted = Some(fitted);
     let movable = (0..n).filter(|i| problem.lower[*i] < problem.upper[*i]).count();
     let mut search = Search { rows, problem, settings, movable, iterations: 0, best: None };
     if alpha.iter().all(|a| *a == 0.0) {
@@ -140,10 +152,11 @@ pub fn solve(rows: &dyn KernelRows, problem: &BoxProblem<'_>, settings: &BoxSett
     if settings.tolerance < MANY_DIGITS && movable <= FEW_ROWS && search.can_go_inside() {
         // Straight to the method that gives them.
         search.interior(&mut alpha)?;
+        fitted = None;
     }
     if !search.is_done() {
         let most_work = if search.can_go_inside() { search.interior_work() } else { f64::INFINITY };
-        search.decomposition(&mut alpha, NEWTON_AFTER, most_work)?;
+        search.decomposition(&mut alpha, fitted, NEWTON_AFTER, most_work)?;
     }
     if !search.is_done() && search.can_go_inside() {
         search.interior(&mut alpha)?;
@@ -198,10 +211,15 @@ impl Search<'_> {
 
     /// Working sets with rows in single precision as far as that goes, each round starting again from gradients in
     /// double precision; then in double precision.
-    fn decomposition(&mut self, alpha: &mut [f64], newton_after: usize, most_work: f64) -> Result<()> {
-        let mut fitted =
-            if alpha.iter().all(|a| *a == 0.0) { vec![0.0; alpha.len()] } else { self.rows.product(alpha) };
-        let stored = self.rows.row(0).is_some();
+    fn decomposition(
+        &mut self,
+        alpha: &mut [f64],
+        fitted: Option<Vec<f64>>,
+        newton_after: usize,
+        most_work: f64,
+    ) -> Result<()> {
+        let mut fitted = fitted.unwrap_or_else(|| self.rows.product(alpha));
+        let (stored, stored_single) = (self.rows.row(0).is_some(), self.rows.row_single(0).is_some());
         let limits = decompose::Limits {
             tolerance: self.settings.tolerance,
             max_iterations: self.settings.max_iterations,
@@ -211,13 +229,18 @@ impl Search<'_> {
         };
         let rounds: &[bool] = if stored {
             &[false, false]
+        } else if stored_single {
+            &[true, true]
         } else if self.settings.tolerance >= SINGLE_PRECISION_GAP {
             &[true, true, false]
         } else {
             &[false, false]
         };
         for is_single in rounds {
-            let iterations = if *is_single {
+            let iterations = if stored_single {
+                let mut store = store::BorrowedSingle::new(self.rows);
+                decompose::run(&mut store, self.problem, alpha, &mut fitted, &limits)?
+            } else if *is_single {
                 let mut store = store::Kept::<f32>::new(self.rows, self.settings.memory);
                 decompose::run(&mut store, self.problem, alpha, &mut fitted, &limits)?
             } else if stored {
@@ -229,7 +252,11 @@ impl Search<'_> {
             };
             self.iterations += iterations;
             terms::project(self.problem, alpha);
-            fitted = self.judge(alpha);
+            if (stored || stored_single) && self.settings.tolerance >= PLAIN_GAP {
+                self.keep(alpha, fitted.clone());
+            } else {
+                fitted = self.judge(alpha);
+            }
             if self.is_done() {
                 break;
             }
@@ -253,7 +280,7 @@ impl Search<'_> {
         }
         // K was singular to rounding. The part of it that belongs to variables inside their boxes seldom is.
         *alpha = found.snapped;
-        self.decomposition(alpha, 1, POLISH * self.interior_work())
+        self.decomposition(alpha, None, 1, POLISH * self.interior_work())
     }
 
     fn finish(mut self) -> Result<BoxSolution> {

@@ -52,11 +52,12 @@ impl RidgeSolver for Dual<'_> {
             curvature: &curvature,
             has_offset: problem.has_offset,
         };
-        // Along the path u changes slowly, so α changes like 1/μ.
-        let near = start.map(|point| spread(&|i| point.alpha[i] * (point.ridge / ridge)));
+        let near = start.map(|point| spread(&|i| point.alpha[i]));
+        let near_fitted = start.filter(|point| point.fitted.len() == n).map(|point| spread(&|i| point.fitted[i]));
         let settings = BoxSettings {
             tolerance,
             start: near.as_deref(),
+            start_fitted: near_fitted.as_deref(),
             memory: self.memory,
             go_on: self.go_on,
             ..BoxSettings::default()

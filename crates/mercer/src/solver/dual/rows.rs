@@ -27,6 +27,12 @@ pub trait KernelRows: Sync {
         None
     }
 
+    /// Row `i` in single precision, if rows are in memory like that; then for all rows.
+    fn row_single(&self, i: usize) -> Option<&[f32]> {
+        let _ = i;
+        None
+    }
+
     /// Fills each slice of `out`, which are as long as K is wide, with the row of that place.
     fn fill(&self, rows: &[usize], out: &mut [&mut [f64]]);
 

@@ -64,6 +64,39 @@ impl Store for Borrowed<'_> {
     }
 }
 
+/// Rows of a matrix that is in memory anyway, in single precision.
+pub(super) struct BorrowedSingle<'a> {
+    rows: &'a dyn KernelRows,
+}
+
+impl<'a> BorrowedSingle<'a> {
+    pub fn new(rows: &'a dyn KernelRows) -> Self {
+        BorrowedSingle { rows }
+    }
+}
+
+impl Store for BorrowedSingle<'_> {
+    type Element = f32;
+
+    fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    fn diagonal(&self) -> Vec<f64> {
+        self.rows.diagonal()
+    }
+
+    fn capacity(&self) -> usize {
+        self.rows.len()
+    }
+
+    fn need(&mut self, _: &[usize]) {}
+
+    fn row(&self, i: usize) -> &[f32] {
+        self.rows.row_single(i).unwrap_or_default()
+    }
+}
+
 /// Rows as they were computed, the ones used last.
 pub(super) struct Kept<'a, T> {
     source: &'a dyn KernelRows,

@@ -53,6 +53,8 @@ impl View {
         } else {
             next.extend(least(n, &is_taken, size - next.len(), |i| self.up[i].min(-self.down[i])));
         }
+        // In the order of memory, so that their part of K is read line by line.
+        next[keep..].sort_unstable();
         next
     }
 }
@@ -69,7 +71,6 @@ fn least(n: usize, is_taken: &[bool], count: usize, score: impl Fn(usize) -> f64
         scored.select_nth_unstable_by(count - 1, order);
         scored.truncate(count);
     }
-    scored.sort_unstable_by(order);
     scored.into_iter().map(|(_, i)| i).collect()
 }
 

@@ -1,0 +1,151 @@
+//! All rows but those held out, and the solutions on them.
+
+use super::solve::{Penalty, Rows, Solved};
+use super::targets::{Group, Kind, Output};
+use crate::error::Result;
+use crate::kernel::Points;
+use crate::linalg::Matrix;
+use crate::loss::{Loss, Shape};
+use crate::solver::convex::RidgePoint;
+use crate::solver::convex::exponent::PowerPoint;
+use crate::solver::convex::linear::values;
+
+/// All rows but one fold, with the last solution on them.
+pub(super) struct Part {
+    kept: Vec<usize>,
+    held: Vec<usize>,
+    group: Group,
+    weights: Option<Vec<f64>>,
+    points: Points,
+    /// K of the kept rows, where a solver needs it as a matrix of its own.
+    gram: Option<Matrix>,
+    factor: Option<Matrix>,
+    last: Option<Solved>,
+}
+
+impl Part {
+    pub fn new(rows: &Rows<'_>, group: &Group, held: &[usize]) -> Self {
+        let n = rows.points.rows();
+        let mut is_held = vec![false; n];
+        held.iter().for_each(|row| is_held[*row] = true);
+        let kept: Vec<usize> = (0..n).filter(|row| !is_held[*row]).collect();
+        let needs_matrix = !matches!(group.outputs[0].losses[0].shape(), Shape::Tube(_));
+        let gram = match rows.gram {
+            Some(gram) if needs_matrix => {
+                Some(Matrix::from_fn(kept.len(), kept.len(), |i, j| gram.get(kept[i], kept[j])))
+            }
+            _ => None,
+        };
+        let factor = rows.factor.map(|f| Matrix::from_fn(kept.len(), f.cols(), |i, j| f.get(kept[i], j)));
+        Part {
+            group: part_of(group, &kept),
+            weights: rows.weights.map(|w| kept.iter().map(|row| w[*row]).collect()),
+            points: rows.points.subset(&kept),
+            gram,
+            factor,
+            last: None,
+            held: held.to_vec(),
+            kept,
+        }
+    }
+
+    /// Solves at the next λ, from the last solution, and gives the values of the held-out rows.
+    pub fn advance(&mut self, rows: &Rows<'_>, losses: &[&dyn Loss], penalty: Penalty) -> Result<Matrix> {
+        if lacks_a_class(&self.group) {
+            return Ok(constant_values(&self.group, self.held.len()));
+        }
+        let has_matrix = rows.gram.is_some() || rows.single.is_some();
+        let inner = Rows {
+            points: &self.points,
+            gram: self.gram.as_ref().or(rows.gram),
+            of_gram: (self.gram.is_none() && has_matrix).then_some(&self.kept[..]),
+            factor: self.factor.as_ref(),
+            weights: self.weights.as_deref(),
+            ..*rows
+        };
+        let solved = inner.solve(&self.group, losses, penalty, self.last.as_ref())?;
+        let values = values_at(rows, &self.kept, &self.held, &self.points, &solved);
+        self.last = Some(solved);
+        Ok(values)
+    }
+
+    /// The last solution.
+    pub fn solution(&self) -> Option<&Solved> {
+        self.last.as_ref()
+    }
+
+    /// Starts from a solution on the same rows.
+    pub fn start_at(&mut self, solved: Solved) {
+        self.last = Some(solved);
+    }
+
+    /// Starts from the solution of another part of the same rows, as far as the two share them.
+    pub fn start_from(&mut self, other: &Part, solved: &Solved) {
+        let mut place = vec![None; self.kept.len() + self.held.len()];
+        other.kept.iter().enumerate().for_each(|(i, row)| place[*row] = Some(i));
+        let models = solved.models.iter().map(|model| {
+            let alpha = self.kept.iter().map(|row| place[*row].map_or(0.0, |i| model.point.alpha[i])).collect();
+            PowerPoint { point: RidgePoint { alpha, fitted: Vec::new(), ..model.point.clone() }, ..model.clone() }
+        });
+        self.last = Some(Solved::of_models(models.collect()));
+    }
+}
+
+/// Values of the models at held-out rows.
+fn values_at(rows: &Rows<'_>, kept: &[usize], held: &[usize], points: &Points, solved: &Solved) -> Matrix {
+    let models = &solved.models;
+    let mut values = match (rows.gram, rows.single) {
+        (Some(gram), _) => sums(kept, held, solved, |row, column| gram.get(column, row)),
+        (None, Some(single)) => sums(kept, held, solved, |row, column| f64::from(single.row(row)[column])),
+        (None, None) => {
+            let alpha: Vec<f64> = models.iter().flat_map(|model| model.point.alpha.iter().copied()).collect();
+            let alpha = Matrix::from_columns(kept.len(), models.len(), alpha).unwrap_or_default();
+            values(rows.kernel, points, &alpha, &rows.points.subset(held))
+        }
+    };
+    for (t, model) in models.iter().enumerate() {
+        values.col_mut(t).iter_mut().for_each(|v| *v += model.point.offset);
+    }
+    values
+}
+
+/// Σ αⱼ k(row, j) for held-out rows, one column per model.
+fn sums(kept: &[usize], held: &[usize], solved: &Solved, kernel: impl Fn(usize, usize) -> f64) -> Matrix {
+    let mut values = Matrix::zeros(held.len(), solved.models.len());
+    for (t, model) in solved.models.iter().enumerate() {
+        let alpha = &model.point.alpha;
+        let support: Vec<(usize, f64)> =
+            (0..kept.len()).filter(|j| alpha[*j] != 0.0).map(|j| (kept[j], alpha[j])).collect();
+        for (place, row) in held.iter().enumerate() {
+            values.set(place, t, support.iter().map(|(column, a)| a * kernel(*row, *column)).sum());
+        }
+    }
+    values
+}
+
+/// The group on some of its rows.
+pub(super) fn part_of(group: &Group, kept: &[usize]) -> Group {
+    let output = |output: &Output| Output {
+        name: output.name.clone(),
+        y: kept.iter().map(|row| output.y[*row]).collect(),
+        losses: output.losses.clone(),
+    };
+    let kind = match &group.kind {
+        Kind::Numbers => Kind::Numbers,
+        Kind::Classes { codes, is_multinomial } => {
+            Kind::Classes { codes: kept.iter().map(|row| codes[*row]).collect(), is_multinomial: *is_multinomial }
+        }
+    };
+    Group { outputs: group.outputs.iter().map(output).collect(), kind }
+}
+
+/// Whether the rows of a fold lack one side of a two-class problem: no margin can be fitted then.
+fn lacks_a_class(group: &Group) -> bool {
+    let one_sided = |output: &Output| output.y.windows(2).all(|pair| pair[0] == pair[1]);
+    matches!(group.kind, Kind::Classes { .. }) && group.outputs.iter().any(one_sided)
+}
+
+/// The label that all rows have.
+fn constant_values(group: &Group, rows: usize) -> Matrix {
+    Matrix::from_fn(rows, group.outputs.len(), |_, t| group.outputs[t].y.first().copied().unwrap_or(0.0))
+}

@@ -1,0 +1,124 @@
+//! Points that are dropped on the way must not change what is chosen: the race against every point on every fold.
+
+use mercer::kernel::SharedKernel;
+use mercer::learn::{LearnTrial, Learned};
+use mercer::prelude::*;
+use mercer::{loss, synthetic};
+use std::sync::Arc;
+
+const LAMBDAS: [f64; 6] = [1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1];
+
+/// Numbers, or their signs about the mean, from a generator of the library.
+fn table(name: &str, rows: usize, noise: f64, seed: u64, is_label: bool) -> (Matrix, Vec<f64>) {
+    let frame = synthetic::generator(name).unwrap().frame(rows, noise, seed).unwrap();
+    let numbers = |name: &str| match frame.column(name).unwrap() {
+        mercer::data::Column::Number(values) => values.clone(),
+        mercer::data::Column::Text(_) => panic!("{name} is text"),
+    };
+    let names: Vec<String> = frame.names().iter().filter(|name| **name != "y").map(ToString::to_string).collect();
+    let features: Vec<Vec<f64>> = names.iter().map(|name| numbers(name)).collect();
+    let y = numbers("y");
+    let mean = y.iter().sum::<f64>() / rows as f64;
+    let deviation = (y.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / rows as f64).sqrt();
+    let scaled = y.iter().map(|v| (v - mean) / deviation);
+    let y = scaled.map(|v| if is_label { if v > 0.0 { 1.0 } else { -1.0 } } else { v }).collect();
+    (Matrix::from_fn(rows, features.len(), |i, j| features[j][i]), y)
+}
+
+fn learn(spec: &str, lengthscales: &[f64], lambdas: &[f64]) -> Learn {
+    let kernels: Vec<SharedKernel> =
+        lengthscales.iter().map(|l| Arc::new(Gaussian::lengthscale(*l)) as SharedKernel).collect();
+    Learn::with_shared(loss::parse(spec).unwrap(), kernels[0].clone())
+        .kernels(kernels)
+        .lambdas(lambdas)
+        .on_grid()
+        .tolerance(1e-3)
+        .scale(Scale::Standard)
+}
+
+fn chosen(learned: &Learned) -> (&LearnTrial, usize) {
+    let trial = learned.tried.iter().find(|trial| trial.chosen.is_some()).unwrap();
+    (trial, trial.chosen.unwrap())
+}
+
+fn dropped(learned: &Learned) -> usize {
+    learned.tried.iter().flat_map(|trial| &trial.dropped).filter(|dropped| dropped.is_some()).count()
+}
+
+/// What the full grid says about the point that the race chose: (its score, the best score, the best's standard error).
+fn on_the_full_grid(race: &Learned, full: &Learned) -> (f64, f64, f64) {
+    let (trial, l) = chosen(race);
+    let (best, b) = chosen(full);
+    let same = full.tried.iter().find(|other| other.kernel.spec() == trial.kernel.spec()).unwrap();
+    let place = same.lambdas.iter().position(|lambda| *lambda == trial.lambdas[l]);
+    (place.map_or(f64::INFINITY, |p| same.scores[p]), best.scores[b], best.standard_errors[b])
+}
+
+#[test]
+fn twenty_races_choose_what_the_full_grid_chooses() {
+    let specs = ["hinge", "epsilon-insensitive(epsilon=0.1)", "absolute", "squared-hinge", "pinball(quantile=0.7)"];
+    let (mut same, mut drops, mut points) = (0, 0, 0);
+    for problem in 0..20_u64 {
+        let spec = specs[problem as usize % specs.len()];
+        let name = ["friedman1", "sinc"][problem as usize / 10];
+        let (x, y) = table(name, 510, 0.3, problem, spec.contains("hinge"));
+        let learn = learn(spec, &[0.3, 1.0, 3.0], &LAMBDAS).seed(problem);
+        let race = learn.fit(&x, &y).unwrap();
+        let full = learn.every_point().fit(&x, &y).unwrap();
+        assert_eq!(dropped(&full), 0);
+        let (own, best, error) = on_the_full_grid(&race, &full);
+        // Where the two differ the best was not dropped: both judged it in full, and rows on the edge at the gap of a race decided.
+        let (trial, l) = chosen(&full);
+        let in_race = race.tried.iter().find(|other| other.kernel.spec() == trial.kernel.spec()).unwrap();
+        let place = in_race.lambdas.iter().position(|lambda| *lambda == trial.lambdas[l]);
+        let is_kept = place.is_some_and(|p| in_race.dropped[p].is_none());
+        let is_tie = is_kept && own <= best + 0.5 * error;
+        assert!(own <= best * 1.001 || is_tie, "{problem} {spec} {name}: {own} instead of {best} ± {error}");
+        same += usize::from(own <= best * 1.001);
+        drops += dropped(&race);
+        points += race.tried.iter().map(|trial| trial.lambdas.len()).sum::<usize>();
+        // The chosen point was judged on every row, and what it says is what the full grid says.
+        let (trial, l) = chosen(&race);
+        assert_eq!(trial.dropped[l], None);
+        assert!((trial.scores[l] - own).abs() <= 0.02 * own + 1e-3, "{problem}: {} and {own}", trial.scores[l]);
+        assert!(race.held_out[0].iter().all(|v| v.is_finite()));
+        assert!(race.summary().certificate.holds);
+    }
+    println!("{same} of 20 the same, {drops} of {points} points dropped");
+    assert!(same >= 18, "only {same} of 20 are the same");
+    assert!(3 * drops > points, "a race that drops {drops} of {points} is none");
+}
+
+#[test]
+fn many_rows_start_with_a_quarter() {
+    for spec in ["hinge", "epsilon-insensitive(epsilon=0.1)"] {
+        let (x, y) = table("friedman1", 2600, 0.3, 3, spec == "hinge");
+        let learn = learn(spec, &[0.5, 1.5, 4.5], &LAMBDAS[1..5]);
+        let race = learn.fit(&x, &y).unwrap();
+        let full = learn.every_point().fit(&x, &y).unwrap();
+        let (own, best, error) = on_the_full_grid(&race, &full);
+        assert!(own <= best + 0.25 * error, "{spec}: {own} instead of {best} ± {error}");
+        let after_none = race.tried.iter().flat_map(|trial| &trial.dropped).filter(|d| **d == Some(0)).count();
+        assert!(after_none > 0, "{spec}: nobody was dropped at the start");
+        // The winner's neighbours along λ have run a whole fold at least.
+        let (trial, l) = chosen(&race);
+        let beside = [l.checked_sub(1), Some(l + 1)].into_iter().flatten().filter(|p| *p < trial.dropped.len());
+        assert!(beside.clone().all(|p| trial.dropped[p] != Some(0)), "{spec}");
+    }
+}
+
+#[test]
+fn the_same_bits_whatever_the_threads() {
+    let (x, y) = table("friedman1", 510, 0.3, 1, false);
+    let learn = learn("epsilon-insensitive(epsilon=0.1)", &[1.0, 3.0], &LAMBDAS);
+    let with = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| learn.fit(&x, &y).unwrap())
+    };
+    let (one, three) = (with(1), with(3));
+    assert_eq!(one.coefficients, three.coefficients);
+    assert_eq!(one.held_out, three.held_out);
+    for (a, b) in one.tried.iter().zip(&three.tried) {
+        assert_eq!((&a.scores, &a.dropped, a.chosen), (&b.scores, &b.dropped, b.chosen));
+    }
+}
