@@ -19,6 +19,8 @@ from pathlib import Path
 sys.path.pop(0)
 
 TOLERANCE = 1e-10
+# A space that does not break and letters that are not ASCII: the file's metadata must be JSON all the same.
+SKEWED = "c\u00a0(µ)"
 
 
 def with_packages() -> None:
@@ -50,14 +52,15 @@ def write_table(path: Path, rows: int, seed: int, missing: bool = False) -> None
     z = 1e6 * (a - 100) * b
     kind = np.where(y > 0.7, "high", np.where(y > 0, "middle", "low"))
     sign = np.where(y > 0.3, 1, -1)
-    with open(path, "w") as file:
-        file.write("c,a,b,y,z,kind,sign\n")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(f"{SKEWED},a,b,y,z,kind,sign\n")
         for i in range(rows):
             first = "" if missing and i % 5 == 0 else repr(float(c[i]))
             file.write(f"{first},{float(a[i])!r},{float(b[i])!r},{float(y[i])!r},{float(z[i])!r},{kind[i]},{sign[i]}\n")
 
 
-NUMBERS = ["--target", "y", "--features", "c,a,b"]
+COLUMNS = f"{SKEWED},a,b"
+NUMBERS = ["--target", "y", "--features", COLUMNS]
 CASES = {
     **{kernel: [*NUMBERS, "--kernel", kernel, "--lambda", "1e-4"] for kernel in (
         "gaussian", "gaussian(lengthscale=[1,2,0.5])", "laplace", "laplace(lengthscale=[1,2,0.5])", "matern12", "matern32",
@@ -70,11 +73,11 @@ CASES = {
     "landmarks": [*NUMBERS, "--kernel", "gaussian", "--rank", "40"],
     "two targets": ["--target", "y,z", "--features", "a,b", "--kernel", "gaussian", "--lambda", "1e-4"],
     "missing cells": [*NUMBERS, "--kernel", "gaussian", "--missing", "mean", "--lambda", "1e-3"],
-    "monomials": ["--target", "y", "--features", "c,a,b,poly:3", "--method", "ols"],
+    "monomials": ["--target", "y", "--features", f"{COLUMNS},poly:3", "--method", "ols"],
     "quantiles": [*NUMBERS, "--kernel", "gaussian", "--loss", "pinball(quantile=[0.1,0.5,0.9])", "--lambda", "1e-3"],
-    "three classes": ["--target", "kind", "--features", "c,a,b", "--kernel", "gaussian", "--loss", "logistic", "--lambda", "1e-3"],
-    "two classes": ["--target", "sign", "--features", "c,a,b", "--kernel", "gaussian", "--loss", "logistic", "--lambda", "1e-3"],
-    "support vectors": ["--target", "kind", "--features", "c,a,b", "--kernel", "gaussian", "--loss", "hinge", "--lambda", "1e-3",
+    "three classes": ["--target", "kind", "--features", COLUMNS, "--kernel", "gaussian", "--loss", "logistic", "--lambda", "1e-3"],
+    "two classes": ["--target", "sign", "--features", COLUMNS, "--kernel", "gaussian", "--loss", "logistic", "--lambda", "1e-3"],
+    "support vectors": ["--target", "kind", "--features", COLUMNS, "--kernel", "gaussian", "--loss", "hinge", "--lambda", "1e-3",
                         "--probability"],
 }
 # What ONNX cannot express, and the word that the refusal must have.
@@ -92,7 +95,7 @@ def compare(mercer: Path, folder: Path, name: str, options: list[str]) -> float 
     write_table(new, 400, 2, missing)
     model, exported = folder / "m.mercer", folder / "m.onnx"
     subprocess.run([mercer, "fit", train, *options, "--output", model, "--quiet"], check=True)
-    export = subprocess.run([mercer, "export", model, "--output", exported, "--json"], capture_output=True, text=True)
+    export = subprocess.run([mercer, "export", model, "--output", exported, "--json"], capture_output=True, encoding="utf-8")
     if name in REFUSED:
         assert export.returncode == 1 and REFUSED[name] in export.stderr, f"{name}: {export.stderr}"
         return None
@@ -101,9 +104,9 @@ def compare(mercer: Path, folder: Path, name: str, options: list[str]) -> float 
     onnx.checker.check_model(str(exported), full_check=True)
     is_class = "--loss" in options and "pinball" not in str(options)
     more = ["--probability", "--decision"] if is_class else []
-    said = subprocess.run([mercer, "predict", model, new, "--json", *more], capture_output=True, text=True, check=True)
+    said = subprocess.run([mercer, "predict", model, new, "--json", *more], capture_output=True, encoding="utf-8", check=True)
     said = json.loads(said.stdout)["predictions"]
-    lines = [line.split(",") for line in new.read_text().splitlines()]
+    lines = [line.split(",") for line in new.read_text(encoding="utf-8").split("\n")[:-1]]
     places = [lines[0].index(column) for column in columns]
     x = np.array([[float(row[place] or "nan") for place in places] for row in lines[1:]])
     session = onnxruntime.InferenceSession(str(exported), providers=["CPUExecutionProvider"])
@@ -117,14 +120,18 @@ def compare(mercer: Path, folder: Path, name: str, options: list[str]) -> float 
     difference = 0.0
     for output in ("decision", "probability"):
         columns = [values for key, values in wanted.items() if key.startswith(output)]
-        difference = max(difference, worst(np.column_stack(columns), found[output]))
+        difference = np.max([difference, worst(np.column_stack(columns), found[output])])
     return difference
 
 
 def worst(wanted, found) -> float:
     """The largest difference in units of the largest value, column by column."""
+    import numpy as np
+
     assert wanted.shape == found.shape, f"{wanted.shape} and {found.shape}"
-    return max(abs(a - b).max() / abs(a).max() for a, b in zip(wanted.T, found.T))
+    assert np.isfinite(found).all(), f"{np.sum(~np.isfinite(found))} outputs are not numbers"
+    # np.max keeps a NaN, which max would pass over.
+    return float(np.max([np.max(np.abs(a - b)) / np.max(np.abs(a)) for a, b in zip(wanted.T, found.T)]))
 
 
 def main() -> int:

@@ -3,7 +3,7 @@
 
 kin40k and protein, 70/30, standardised; both choose λ (scikit-learn by RidgeCV over 25 values, its efficient leave-one-out; Mercer by
 exact leave-one-out over λ and four exponents). Mercer's time is the whole program, reading included. Beside wall time, which a busy
-machine distorts, the seconds that processors worked are printed. Then rows predicted a second.
+machine distorts, the seconds that processors worked are printed. Then rows predicted a second, and the memory that two million rows take.
 
 usage: python peers/large.py DATA [landmarks …] [--only WHAT …]
   landmarks     numbers of them (default: 1000 3000)
@@ -21,6 +21,7 @@ import resource
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -57,12 +58,30 @@ def run(command: list) -> tuple[float, float, float, str]:
     """Runs a program: wall seconds, processor seconds, the peak of its memory in MB, what it printed."""
     started = time.perf_counter()
     process = subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE, text=True)
+    peak = [0.0]
+    watcher = threading.Thread(target=watch_memory, args=(process.pid, peak), daemon=True)
+    watcher.start()
     out = process.stdout.read()
     _, status, used = os.wait4(process.pid, 0)
+    watcher.join()
     # 3: done, without a certificate; the program says so on standard error.
     if os.waitstatus_to_exitcode(status) not in (0, 3):
         sys.exit(f"{command[1]} ended with {os.waitstatus_to_exitcode(status)}")
-    return time.perf_counter() - started, used.ru_utime + used.ru_stime, used.ru_maxrss / 1e3, out
+    return time.perf_counter() - started, used.ru_utime + used.ru_stime, peak[0], out
+
+
+def watch_memory(pid: int, peak: list) -> None:
+    """The most memory of a process, in MB, until it ends. (What wait4 tells counts this script's own, from which it was started.)"""
+    while True:
+        try:
+            status = Path(f"/proc/{pid}/status").read_text()
+        except OSError:
+            return
+        most = [line.split()[1] for line in status.splitlines() if line.startswith("VmHWM")]
+        if not most:
+            return
+        peak[0] = int(most[0]) * 1024 / 1e6
+        time.sleep(0.01)
 
 
 def own_processor_seconds() -> float:
@@ -98,7 +117,7 @@ def error_of(mercer: Path, temporary: Path, y_test: np.ndarray) -> float:
 
 
 def choices(mercer: Path, folder: Path, temporary: Path) -> None:
-    """Every way of choosing landmarks: a quarter of the rows' number, at most 1,000."""
+    """Every way of choosing landmarks: an eighth of the rows' number, at most 1,000."""
     for name in ("kin40k", "protein", "elevators", "pol", "california", "wine_white"):
         x, y, x_test, y_test = split(folder, f"{name}.csv")
         save(temporary / "train.csv", x, y)
@@ -201,6 +220,21 @@ def predict(mercer: Path, folder: Path, temporary: Path, repeats: int = 5) -> No
               f"{wall / ours:.2f} times mercer's time, {cpu / ours_cpu:.2f} times its processor time", flush=True)
 
 
+def predict_parts(mercer: Path, temporary: Path, count: int = 2_000_000) -> None:
+    """Two million generated rows, part by part: the peak of the program's memory for every kind of file, models of two sizes."""
+    for kind in ("csv", "parquet"):
+        run([mercer, "generate", "friedman1", "--rows", count, "--seed", "2", "--output", temporary / f"huge.{kind}"])
+    for rows in (500, 5000):
+        run([mercer, "generate", "friedman1", "--rows", rows, "--noise", "1", "--output", temporary / "train.csv"])
+        run([mercer, "fit", temporary / "train.csv", "--target", "y", "--kernel", "gaussian", "--lambda", "1e-4", "--exact",
+             "--no-diagnostics", "--output", temporary / "m.mercer", "--quiet"])
+        for source, output in (("csv", "csv"), ("csv", "parquet"), ("parquet", "parquet")):
+            wall, busy, peak, _ = run([mercer, "predict", temporary / "m.mercer", temporary / f"huge.{source}", "--output",
+                                       temporary / f"p.{output}", "--quiet", "--threads", "2"])
+            print(f"prediction, {count:,} rows, {rows:,} training rows, {source} to {output}: {peak:.0f} MB at the peak, "
+                  f"{count / wall:,.0f} rows/s ({count / busy:,.0f} a processor second)", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(usage=__doc__)
     parser.add_argument("data", type=Path)
@@ -214,6 +248,7 @@ def main() -> None:
         temporary = Path(name)
         if "predict" in options.only:
             predict(mercer, folder, temporary)
+            predict_parts(mercer, temporary)
         if "compare" in options.only:
             for landmarks in options.landmarks or [1000, 3000]:
                 for table in ("kin40k.csv", "protein.csv"):

@@ -35,7 +35,7 @@ pub use plan::PlanOptions;
 pub use stream::StreamOptions;
 pub use table::{RowOptions, TableOptions};
 pub use training::{IntervalMethod, IntervalOptions, TrainingOptions};
-pub use values::{KernelArgument, MissingArgument, ScaleArgument, Style, TextArgument, gaussian};
+pub use values::{KernelArgument, MissingArgument, ScaleArgument, Style, TextArgument};
 
 use values::{noise, row_count, thread_count};
 

@@ -17,6 +17,8 @@ struct Exported {
     model: Model,
     format: &'static str,
     bytes: Vec<u8>,
+    /// Whether training targets were left out that the model had.
+    leaves_out_targets: bool,
 }
 
 pub fn run(options: &ExportOptions, common: &Common) -> anyhow::Result<Done> {
@@ -35,10 +37,11 @@ pub fn run(options: &ExportOptions, common: &Common) -> anyhow::Result<Done> {
     }
     let model = load(&options.model)?;
     let exported = if is_onnx {
-        Exported { bytes: mercer_io::onnx::bytes(&model)?, format: "onnx", model }
+        Exported { bytes: mercer_io::onnx::bytes(&model)?, format: "onnx", model, leaves_out_targets: false }
     } else {
+        let leaves_out_targets = model.holds_training();
         let model = model.to_single()?;
-        Exported { bytes: format::to_bytes(&model)?, format: "mercer", model }
+        Exported { bytes: format::to_bytes(&model)?, format: "mercer", model, leaves_out_targets }
     };
     files::save(&options.output, &exported.bytes)?;
     let before = std::fs::metadata(&options.model).map_or(0, |about| about.len());
@@ -68,8 +71,7 @@ impl Exported {
         if self.format == "onnx" {
             let columns = self.model.encoder().columns().join(", ");
             page.line("input", &format!("x, double, rows × {}: {columns}", self.model.encoder().columns().len()));
-            let outputs = if self.model.classes().is_some() { "label, decision, probability" } else { "prediction" };
-            page.line("output", outputs);
+            page.line("output", &mercer_io::onnx::outputs(&self.model).join(", "));
             return page;
         }
         for (target, [low, high], rounding) in self.rounding() {
@@ -78,10 +80,12 @@ impl Exported {
                 page.line("", &format!("the difference is {} of the target's range", short(difference / (high - low))));
             }
         }
-        page.line(
-            "left out",
-            "the training targets, from which intervals are made; `predict --interval --data TABLE` reads them",
-        );
+        if self.leaves_out_targets {
+            page.line(
+                "left out",
+                "the training targets, from which intervals are made; `predict --interval --data TABLE` reads them",
+            );
+        }
         page
     }
 

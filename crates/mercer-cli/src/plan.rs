@@ -1,10 +1,11 @@
 //! `mercer plan`: what every method would take, and which one `mercer fit` would choose.
 
 use std::io::Write;
+use std::time::Duration;
 
 use mercer::data::{Column, Frame, Roles};
 use mercer::forecast::{Forecast, Outlook};
-use mercer::plan;
+use mercer::{auto, plan};
 use serde_json::{Value, json};
 
 use crate::args::{Common, FitOptions, PlanOptions, Style};
@@ -15,10 +16,10 @@ use crate::progress::Progress;
 use crate::report::{integer, short};
 use crate::{files, learn};
 
-/// An outlook, and whether a fit would search for more than is forecast here.
+/// An outlook, and the time of the automatic search whose last fit it is about.
 struct Found {
     outlook: Outlook,
-    is_automatic: bool,
+    budget: Option<Duration>,
 }
 
 pub fn run(options: &PlanOptions, common: &Common) -> anyhow::Result<Done> {
@@ -58,19 +59,15 @@ fn forecast(mut options: FitOptions, common: &Common, frame: &Frame, roles: &Rol
     if learn::is_asked_for(&options) {
         learn::check(&options)?;
         let outlook = learn::learner(&options, common).forecast(frame, roles)?;
-        return Ok(Found { outlook, is_automatic: false });
+        return Ok(Found { outlook, budget: None });
     }
     fit::check(&options)?;
-    let is_automatic = options.is_automatic();
-    if is_automatic {
-        // One of the many fits of an automatic search.
-        options.kernel = vec![crate::args::gaussian()?];
-    }
-    let outlook = match Settings::new(&options, common, None) {
-        Settings::Named(fit) => fit.forecast(frame, roles)?,
-        Settings::Automatic(..) => return Err(Usage("--kernel is needed for a plan here".into()).into()),
-    };
-    Ok(Found { outlook, is_automatic })
+    Ok(match Settings::new(&options, common, None) {
+        Settings::Named(fit) => Found { outlook: fit.forecast(frame, roles)?, budget: None },
+        Settings::Automatic(automatic, budget) => {
+            Found { outlook: automatic.forecast(frame, roles)?, budget: Some(budget) }
+        }
+    })
 }
 
 fn page(found: &Found) -> String {
@@ -91,10 +88,12 @@ fn page(found: &Found) -> String {
         short(rates.products / 1e9)
     ));
     text.push_str(&format!("  {}\n", sentence(outlook)));
-    if found.is_automatic {
-        text.push_str(
-            "  Without --kernel a fit is an automatic search: it makes many such fits within its --budget (60 s),\n  on landmarks beyond 8,000 rows.\n",
-        );
+    if let Some(budget) = found.budget {
+        text.push_str(&format!(
+            "  Without --kernel a fit is an automatic search within its --budget ({} s); this is the fit that it ends with,\n  on landmarks beyond {} rows.\n",
+            short(budget.as_secs_f64()),
+            integer(auto::MANY_ROWS)
+        ));
     }
     text
 }
@@ -103,7 +102,8 @@ fn page(found: &Found) -> String {
 fn sentence(outlook: &Outlook) -> String {
     match outlook.chosen() {
         Some(chosen) => {
-            let landmarks = chosen.landmarks.map_or_else(String::new, |r| format!(" ({} landmarks)", integer(r)));
+            let most = if chosen.is_most { "at most " } else { "" };
+            let landmarks = chosen.landmarks.map_or_else(String::new, |r| format!(" ({most}{} landmarks)", integer(r)));
             format!("* mercer fit takes this one: {}{landmarks}; {}.", chosen.method, outlook.reason)
         }
         None => format!("mercer fit would refuse: {}.", outlook.reason),
@@ -120,7 +120,7 @@ fn grid(outlook: &Outlook) -> Grid {
             Cell::Text(forecast.method.clone()),
             Cell::Text(forecast.landmarks.map_or_else(String::new, integer)),
             Cell::Text(if forecast.fits { memory } else { format!("{memory}, too much") }),
-            Cell::Text(time(forecast.seconds)),
+            Cell::Text(if forecast.is_most { at_most(forecast.seconds) } else { time(forecast.seconds) }),
             forecast.certificate.into(),
         ]);
     }
@@ -139,6 +139,12 @@ fn time(seconds: f64) -> String {
     }
 }
 
+/// The same where less is possible.
+fn at_most(seconds: f64) -> String {
+    let time = time(seconds);
+    if time.ends_with("at most") { time } else { format!("{time} at most") }
+}
+
 fn frame(outlook: &Outlook) -> mercer::Result<Frame> {
     let methods = &outlook.methods;
     let text = |read: &dyn Fn(&Forecast) -> String| Column::Text(methods.iter().map(|m| Some(read(m))).collect());
@@ -151,6 +157,7 @@ fn frame(outlook: &Outlook) -> mercer::Result<Frame> {
     frame.push("certificate", text(&|m| m.certificate.to_owned()))?;
     frame.push("fits", number(&|m| f64::from(u8::from(m.fits))))?;
     frame.push("is_chosen", number(&|m| f64::from(u8::from(m.is_chosen))))?;
+    frame.push("is_most", number(&|m| f64::from(u8::from(m.is_most))))?;
     Ok(frame)
 }
 
@@ -165,6 +172,7 @@ fn to_json(found: &Found) -> Value {
             "certificate": forecast.certificate,
             "fits": forecast.fits,
             "is_chosen": forecast.is_chosen,
+            "is_most": forecast.is_most,
         })
     };
     let rates = &outlook.calibration;
@@ -173,7 +181,7 @@ fn to_json(found: &Found) -> Value {
         "features": outlook.features,
         "kernel": outlook.kernel,
         "memory": outlook.limit,
-        "is_automatic": found.is_automatic,
+        "is_automatic": found.budget.is_some(),
         "methods": outlook.methods.iter().map(one).collect::<Vec<Value>>(),
         "reason": outlook.reason,
         "rates": {
@@ -188,11 +196,12 @@ fn to_json(found: &Found) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use super::time;
+    use super::{at_most, time};
 
     #[test]
     fn times_have_the_digits_of_a_forecast() {
         let shown: Vec<String> = [0.01, 0.34, 12.3, 700.0, 20_000.0, 5e6].into_iter().map(time).collect();
         assert_eq!(shown, ["0.1 s at most", "0.3 s", "12 s", "12 min", "6 h", "58 days"]);
+        assert_eq!([0.01, 12.3].map(at_most), ["0.1 s at most", "12 s at most"]);
     }
 }

@@ -136,7 +136,14 @@ pub fn certificate_line(certificate: &Certificate, is_zero: bool) -> String {
     if let Some(residual) = certificate.decomposition_residual {
         parts.push(format!("eigenvectors to {residual:.2} n·eps"));
     }
-    parts.push(format!("at least {} digits", certificate.digits));
+    let digits = certificate.digits;
+    parts.push(match &certificate.rounding {
+        Some(Rounding { bound: None, largest_difference: Some(_), points, .. }) => {
+            format!("{digits} digits, measured on {} of its own points", integer(*points))
+        }
+        Some(Rounding { bound: None, .. }) => format!("about {digits} digits"),
+        _ => format!("at least {digits} digits"),
+    });
     parts.join(", ")
 }
 

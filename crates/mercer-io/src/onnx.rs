@@ -35,7 +35,7 @@ pub fn bytes(model: &Model) -> Result<Vec<u8>> {
     graph.input("x", columns.len());
     let features = features(&mut graph, encoder, &columns)?;
     let values = function(&mut graph, model, &features)?;
-    outputs(&mut graph, model, values);
+    add_outputs(&mut graph, model, values);
     let facts = [
         ("columns", json(&columns)),
         ("targets", json(&model.summaries().iter().map(|summary| &summary.target).collect::<Vec<_>>())),
@@ -64,8 +64,16 @@ fn refused(problem: impl std::fmt::Display) -> Error {
 }
 
 fn json(names: &[impl AsRef<str>]) -> String {
-    let quoted: Vec<String> = names.iter().map(|name| format!("{:?}", name.as_ref())).collect();
-    format!("[{}]", quoted.join(", "))
+    serde_json::Value::from_iter(names.iter().map(AsRef::as_ref)).to_string()
+}
+
+/// The names of the outputs that a model's file has.
+pub fn outputs(model: &Model) -> &'static [&'static str] {
+    match model.meaning() {
+        Meaning::Classes { probability: Probability::Unknown, .. } => &["label", "decision"],
+        Meaning::Classes { .. } => &["label", "decision", "probability"],
+        Meaning::Numbers | Meaning::Quantiles { .. } => &["prediction"],
+    }
 }
 
 /// What the kernel (or the linear function) sees of `x`.
@@ -194,7 +202,7 @@ fn function(graph: &mut Graph, model: &Model, features: &str) -> Result<String> 
 }
 
 /// What the values stand for.
-fn outputs(graph: &mut Graph, model: &Model, values: String) {
+fn add_outputs(graph: &mut Graph, model: &Model, values: String) {
     let count = model.summaries().len();
     match model.meaning() {
         Meaning::Classes { classes, probability, .. } => {
@@ -270,4 +278,16 @@ fn shares(graph: &mut Graph, probability: &Probability, values: &str, classes: u
     let has_some = graph.apply("Greater", &[&total, &zero]);
     let shares = graph.apply("Div", &[&single, &total]);
     Some(graph.apply("Where", &[&has_some, &shares, &equal]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::json;
+
+    /// A space that does not break, quotes, a line's end and what is not of the Latin alphabet.
+    #[test]
+    fn names_of_columns_are_json() {
+        let names = ["price\u{a0}€", "say \"x\"", "two\nlines", "λ‖f‖ᵐ", "\u{1}\u{7f}"];
+        assert_eq!(serde_json::from_str::<Vec<String>>(&json(&names)).unwrap(), names);
+    }
 }

@@ -21,12 +21,19 @@ mod ranking;
 mod search;
 mod trial;
 
+pub use search::MANY_ROWS;
+
+pub(crate) use search::DECOMPOSED_ROWS;
+
 use std::time::Duration;
 
 use crate::data::{Missing, Scale, TextAs};
 use crate::fit::{Fitted, Observer, Reduce};
 use crate::journal::SharedJournal;
 use crate::low_rank::Landmarks;
+
+/// The time that a search may take where nothing is said.
+pub const BUDGET: Duration = Duration::from_secs(60);
 
 /// Settings of an automatic fit.
 #[derive(Clone)]
@@ -113,7 +120,7 @@ impl Automatic {
     /// A budget of a minute, everything else as [`Fit`](crate::Fit) has it, features standardised.
     pub fn new() -> Self {
         Automatic {
-            budget: Duration::from_secs(60),
+            budget: BUDGET,
             exponents: vec![1.0, 1.5, 2.0, 2.5],
             offset: true,
             missing: Missing::Error,

@@ -33,7 +33,8 @@ pub struct Certificate {
     pub condition: Option<f64>,
     /// Decimal digits of the predictions that are certain, relative to the spread of the target (with a duality gap: of the
     /// objective). They refer to
-    /// the features as the model scales them; the scaling's own numbers are part of the model.
+    /// the features as the model scales them; the scaling's own numbers are part of the model. Of a model that was rounded to
+    /// single precision they are certain where [`Rounding::bound`] is there, and else as good as what was measured.
     pub digits: f64,
     /// (objective − lower bound)/objective, recomputed from the answer alone, for losses other than the squared one.
     #[serde(default, skip_serializing_if = "Option::is_none")]

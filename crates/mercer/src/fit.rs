@@ -61,7 +61,8 @@ pub struct Fit {
     keep_spectrum: bool,
     reduce: Reduce,
     solver: Solver,
-    accuracy_of_gradients: f64,
+    /// `None`: [`ACCURACY_OF_GRADIENTS`].
+    accuracy_of_gradients: Option<f64>,
     landmarks_by: Option<Landmarks>,
     metric: Option<Rule>,
     constraint: Option<Constraint>,
@@ -185,7 +186,7 @@ impl Fit {
             keep_spectrum: false,
             reduce: Reduce::IfNeeded,
             solver: Solver::Suitable,
-            accuracy_of_gradients: ACCURACY_OF_GRADIENTS,
+            accuracy_of_gradients: None,
             landmarks_by: None,
             metric: None,
             constraint: None,
@@ -325,8 +326,8 @@ impl Fit {
         Fit { reduce: Reduce::ToAccuracy(accuracy), ..self }
     }
 
-    /// All rows, however many there are: refused where memory does not suffice. Without it many rows are represented by
-    /// landmarks.
+    /// All rows, however many there are. Where memory has no room for the kernel matrix they are solved by conjugate gradients (up
+    /// to 100,000 rows, exponents above 1), and refused where those cannot be used. Without it many rows are represented by landmarks.
     pub fn exact(self) -> Self {
         Fit { reduce: Reduce::Never, ..self }
     }
@@ -337,10 +338,10 @@ impl Fit {
         Fit { reduce: Reduce::Never, solver: Solver::ConjugateGradients, ..self }
     }
 
-    /// The error of predictions, in units of the target's spread, at which conjugate gradients end: from 1e-13 to 1e-3,
-    /// 1e-8 if nothing is said.
+    /// The error of predictions, in units of the target's spread, at which conjugate gradients end, on all rows or on thousands of
+    /// landmarks: from 1e-13 to 1e-3, 1e-8 if nothing is said. Refused where nothing is solved by them.
     pub fn accuracy_of_gradients(self, accuracy: f64) -> Self {
-        Fit { accuracy_of_gradients: accuracy, ..self }
+        Fit { accuracy_of_gradients: Some(accuracy), ..self }
     }
 
     /// Bytes that may be used; without it, what the system says is available.
@@ -432,13 +433,18 @@ impl Fit {
         if let Some(lambda) = lambdas.iter().find(|lambda| !(1e-290..=1e290).contains(*lambda)) {
             return Err(Error::argument("lambda", "above 0 (from 1e-290 to 1e290)", lambda));
         }
-        if !(1e-13..=1e-3).contains(&self.accuracy_of_gradients) {
+        if let Some(accuracy) = self.accuracy_of_gradients.filter(|accuracy| !(1e-13..=1e-3).contains(accuracy)) {
             let must = "from 1e-13 to 1e-3, an error in units of the target's spread";
-            return Err(Error::argument("the accuracy of conjugate gradients", must, self.accuracy_of_gradients));
+            return Err(Error::argument("the accuracy of conjugate gradients", must, accuracy));
         }
-        if self.solver == Solver::ConjugateGradients && !self.suits_gradients() {
-            let must = "used with exponents above 1, a kernel that has a formula, penalised by λ‖f‖ᵐ, and without rows that have no target";
-            return Err(Error::argument("conjugate gradients", must, format!("{self:?}")));
+        if self.solver == Solver::ConjugateGradients {
+            if let Some((must, found)) = self.against_gradients() {
+                return Err(Error::argument("conjugate gradients", must, found));
+            }
+            if let (Some(by), Some(_)) = (self.landmarks_by, self.fixed()) {
+                let must = "left open where λ is given to conjugate gradients: there are no landmarks to choose it on";
+                return Err(Error::argument("how landmarks are chosen", must, by.name()));
+            }
         }
         match self.reduce {
             Reduce::ToRank(0) => return Err(Error::argument("rank", "at least 1", 0)),
@@ -449,11 +455,12 @@ impl Fit {
                 let must = "above 1 for an accuracy, since nothing is proved of others";
                 return Err(Error::argument("the exponent", must, self.exponents[0]));
             }
-            Reduce::ToRank(_) | Reduce::ToAccuracy(_) if !self.may_reduce() => {
-                let must = "used with a kernel that has a formula, without rows that have no target, and not with the likelihood";
-                return Err(Error::argument("a rank or an accuracy", must, self.criterion.spec()));
-            }
             _ => {}
+        }
+        if let (Reduce::ToRank(_) | Reduce::ToAccuracy(_), Some((must, found))) =
+            (self.reduce, self.against_landmarks())
+        {
+            return Err(Error::argument("a rank or an accuracy", must, found));
         }
         check_rising("exponents", &self.exponents)?;
         check_rising("lambdas", lambdas)?;
@@ -482,6 +489,18 @@ impl Fit {
         }
     }
 
+    /// The error of predictions at which conjugate gradients end.
+    fn end_of_gradients(&self) -> f64 {
+        self.accuracy_of_gradients.unwrap_or(ACCURACY_OF_GRADIENTS)
+    }
+
+    /// What decides the method on these rows: text that is kept as a code makes a linear kernel a product.
+    fn shape_of(&self, design: &Design) -> Shape {
+        let points = &design.points;
+        let shape = self.shape(design.rows(), points.features(), design.y.cols(), design.weights.is_some());
+        Shape { is_linear: shape.is_linear && points.code_columns() == 0, ..shape }
+    }
+
     /// What decides the method.
     fn shape(&self, rows: usize, features: usize, targets: usize, is_weighted: bool) -> Shape {
         Shape {
@@ -501,8 +520,42 @@ impl Fit {
         }
     }
 
-    /// The gate before anything large is allocated.
+    /// The gate before anything large is allocated. Refuses what was said about a method that is not the one taken.
     fn check_memory(&self, shape: &Shape) -> Result<Plan> {
+        let plan = self.planned(shape)?;
+        let descends = matches!(plan.method, Method::ConjugateGradients { .. } | Method::ManyLandmarks { .. });
+        if self.solver == Solver::ConjugateGradients && !descends {
+            let must =
+                "used where f is not a linear function of fewer features than there are rows, which is solved directly";
+            let found = format!("{} features and {} rows", shape.features, shape.rows);
+            return Err(Error::argument("conjugate gradients", must, found));
+        }
+        if self.accuracy_of_gradients.is_some() && !descends {
+            let must = "given where a fit is solved by them";
+            return Err(Error::argument("the accuracy of conjugate gradients", must, plan.method.describe()));
+        }
+        if let (Method::ManyLandmarks { rank }, Some(by)) = (plan.method, self.landmarks_by) {
+            let must = format!(
+                "left open for {rank} landmarks: beyond {} of them, or what memory allows, they are pivots of a sample",
+                plan::MANY_LANDMARKS
+            );
+            return Err(Error::argument("how landmarks are chosen", must, by.name()));
+        }
+        Ok(plan)
+    }
+
+    /// How landmarks are chosen, as far as it is known before the rows are.
+    fn landmarks(&self) -> Landmarks {
+        let usual = match self.reduce {
+            // The bound is of factors, and knows what is left of every row: pivots look for those of which most is.
+            Reduce::ToAccuracy(_) => Landmarks::Pivots,
+            _ => Landmarks::default(),
+        };
+        self.landmarks_by.unwrap_or(usual)
+    }
+
+    /// The method that suits the shape and the memory that there is.
+    fn planned(&self, shape: &Shape) -> Result<Plan> {
         let plan = plan::plan(shape);
         let limit = self.memory.unwrap_or_else(plan::available_memory);
         if plan.method == Method::Primal || !self.may_reduce() {
@@ -519,7 +572,7 @@ impl Fit {
             return Ok(plan);
         }
         let is_slow = matches!(plan.method, Method::Spectral | Method::Band) && shape.rows > plan::EXACT_ROWS;
-        let by = self.landmarks_by.unwrap_or_default();
+        let by = self.landmarks();
         match self.reduce {
             Reduce::ToRank(rank) => {
                 let factored = plan::low_rank(shape, Some(rank), by, limit);
@@ -549,12 +602,39 @@ impl Fit {
 
     /// Whether conjugate gradients can solve it.
     fn suits_gradients(&self) -> bool {
-        self.may_reduce() && self.constraint.is_none() && !self.keep_spectrum && self.exponents.iter().all(|m| *m > 1.0)
+        self.against_gradients().is_none()
     }
 
     /// Whether landmarks can stand for all rows.
     fn may_reduce(&self) -> bool {
-        let reads = self.unlabelled.is_none() && self.criterion != Criterion::Formula(Formula::Likelihood);
-        reads && !self.kernels.iter().any(|kernel| kernel.is_precomputed())
+        self.against_landmarks().is_none()
+    }
+
+    /// The first condition of conjugate gradients that does not hold, and what was found in its place.
+    fn against_gradients(&self) -> Option<(&'static str, String)> {
+        if let Some(exponent) = self.exponents.iter().find(|m| !(**m > 1.0)) {
+            return Some(("used with exponents above 1", format!("the exponent {exponent}")));
+        }
+        if let Some(constraint) = &self.constraint {
+            return Some(("used with the penalty λ‖f‖ᵐ", constraint.describe()));
+        }
+        if self.keep_spectrum {
+            return Some(("used where the spectrum is not kept", "a fit that keeps it".to_owned()));
+        }
+        self.against_landmarks()
+    }
+
+    /// The same for landmarks in the place of all rows.
+    fn against_landmarks(&self) -> Option<(&'static str, String)> {
+        if self.criterion == Criterion::Formula(Formula::Likelihood) {
+            let must = "used with a criterion that does not need the determinant of the whole kernel matrix";
+            return Some((must, format!("the criterion {}", self.criterion.spec())));
+        }
+        if self.unlabelled.is_some() {
+            let found = format!("such rows, for the criterion {}", self.criterion.spec());
+            return Some(("used without rows that have no target", found));
+        }
+        let precomputed = self.kernels.iter().find(|kernel| kernel.is_precomputed());
+        precomputed.map(|kernel| ("used with a kernel that has a formula", format!("the kernel {}", kernel.spec())))
     }
 }

@@ -4,6 +4,7 @@
 //! a second and with the kernel and the width of the table at hand. [`Fit::forecast`](crate::Fit::forecast) and
 //! [`Learn::forecast`](crate::Learn::forecast) make the list; a fit follows the same plan.
 
+mod automatic;
 mod calibration;
 pub(crate) mod cost;
 
@@ -26,6 +27,8 @@ pub struct Forecast {
     pub fits: bool,
     /// Whether a fit with these settings would take it.
     pub is_chosen: bool,
+    /// Whether landmarks, bytes and seconds are the most that it can come to, where how far it goes is found out on the way.
+    pub is_most: bool,
 }
 
 /// All ways to a model, and which would be taken.
@@ -60,6 +63,10 @@ pub(crate) mod certificates {
     pub const FACTORED: &str = "digits of predictions, exact leave-one-out";
     pub const GRADIENTS: &str = "digits of predictions from the true residual; no leave-one-out";
     pub const LANDMARKS: &str = "exact leave-one-out of the landmarks' model, a bound of its distance from all rows";
+    pub const LANDMARKS_PARTLY: &str =
+        "exact leave-one-out of the landmarks' model; a bound of its distance from all rows for exponents above 1";
+    pub const LANDMARKS_UNBOUNDED: &str =
+        "exact leave-one-out of the landmarks' model; no bound of its distance from all rows";
     pub const MANY_LANDMARKS: &str = "digits of the landmarks' model from its gradient; no leave-one-out";
     pub const MOMENTS: &str = "exact k-fold of the landmarks' model; no bound of its distance from all rows";
     pub const GAP: &str = "duality gap of the objective";

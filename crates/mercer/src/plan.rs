@@ -158,6 +158,11 @@ const TABLE: u64 = 128;
 /// Rows of which something is computed at a time.
 const TILE: u64 = 8192;
 
+/// The largest number of up to `bits` binary digits whose bytes, which rise with it, are within the limit.
+fn most_within(limit: u64, bits: u32, bytes: impl Fn(u64) -> u64) -> u64 {
+    (0..bits).rev().map(|bit| 1 << bit).fold(0, |fits, bit| if bytes(fits | bit) <= limit { fits | bit } else { fits })
+}
+
 /// A plan with landmarks in the place of the whole matrix: as many as asked for, or as fit.
 pub fn low_rank(shape: &Shape, rank: Option<usize>, by: Landmarks, limit: u64) -> Result<Plan> {
     let n = shape.rows as u64;
@@ -170,8 +175,7 @@ pub fn low_rank(shape: &Shape, rank: Option<usize>, by: Landmarks, limit: u64) -
         // What the table itself, its reading and the allocator add: up to a third was measured.
         all.saturating_add(all / 20 * 7)
     };
-    let fits =
-        (0..=22_u32).rev().fold(0_u64, |fits, bit| if with(fits | 1 << bit) <= limit { fits | 1 << bit } else { fits });
+    let fits = most_within(limit, 23, with);
     let most = shape.rows.min(usize::try_from(fits).unwrap_or(usize::MAX));
     let usual = ((LANDMARK_WORK / shape.rows.max(1) as f64).sqrt() as usize).min(LANDMARKS);
     let rank = rank.unwrap_or(usual.min(most).max(FEWEST_LANDMARKS)).min(shape.rows).max(1);
@@ -206,8 +210,7 @@ pub(crate) fn landmarks_of_loss(
         let tall = n.saturating_mul(rank).saturating_mul(8 * copies);
         tall.saturating_add(rank.saturating_mul(rank).saturating_mul(64)).saturating_add(thin)
     };
-    let fits =
-        (0..=22_u32).rev().fold(0_u64, |fits, bit| if with(fits | 1 << bit) <= limit { fits | 1 << bit } else { fits });
+    let fits = most_within(limit, 23, with);
     let most = rows.min(usize::try_from(fits).unwrap_or(usize::MAX));
     let work = if is_chosen { CHOOSING_WORK } else { LOSS_WORK };
     let usual = ((work / rows.max(1) as f64).sqrt() as usize).min(LANDMARKS / 2);
@@ -238,11 +241,8 @@ pub(crate) fn bytes_of_gradients(shape: &Shape, rank: usize) -> u64 {
 /// `is_given`, else half.
 pub fn gradients(shape: &Shape, limit: u64, is_given: bool) -> Result<Plan> {
     let usual = PRECONDITIONER.min(shape.rows / 4).max(1);
-    let fits = (0..=10_u32).rev().fold(0, |fits: usize, bit| {
-        let more = fits | 1 << bit;
-        if bytes_of_gradients(shape, more) <= limit { more } else { fits }
-    });
-    let rank = usual.min(fits).max(FEWEST_LANDMARKS.min(shape.rows)).max(1);
+    let fits = most_within(limit, 11, |rank| bytes_of_gradients(shape, rank as usize));
+    let rank = usual.min(fits as usize).max(FEWEST_LANDMARKS.min(shape.rows)).max(1);
     let needed = bytes_of_gradients(shape, rank);
     let method = Method::ConjugateGradients { rank };
     if needed > limit {
@@ -413,6 +413,14 @@ mod tests {
         assert_eq!(plan(&Shape { only_ridges: true, ..SHAPE }).method, Method::Band);
         assert_eq!(plan(&Shape { only_ridges: true, is_weighted: true, ..SHAPE }).method, Method::Spectral);
         assert_eq!(plan(&Shape { is_linear: true, features: 2000, ..SHAPE }).method, Method::Spectral);
+    }
+
+    #[test]
+    fn what_fits_is_the_most_that_does() {
+        for limit in [0, 1, 7, 100, 1023, 5000] {
+            let found = most_within(limit, 10, |count| 3 * count);
+            assert_eq!(found, (0..1024).rev().find(|count| 3 * count <= limit).unwrap(), "{limit}");
+        }
     }
 
     #[test]

@@ -46,6 +46,14 @@ impl Solution {
         self.minimum.log_ridge.map(|t| libm::exp(t).min(f64::MAX))
     }
 
+    /// The solution for a target that was given in units of 2ᵏ, in the target's own.
+    pub(crate) fn in_units(mut self, power: i32) -> Self {
+        let numbers = self.coefficients.iter_mut().chain(&mut self.fitted);
+        numbers.chain([&mut self.offset, &mut self.norm]).for_each(|x| *x = libm::ldexp(*x, power));
+        self.train_mse = libm::ldexp(self.train_mse, 2 * power);
+        self
+    }
+
     /// Whether the zero function is the minimiser.
     pub fn is_zero(&self) -> bool {
         self.minimum.log_ridge.is_none()

@@ -2,6 +2,9 @@
 
 mod reference;
 
+use mercer::criterion::Criterion;
+use mercer::kernel::special::Precomputed;
+use mercer::low_rank::Landmarks;
 use mercer::plan::Method;
 use mercer::prelude::*;
 use rand_chacha::ChaCha8Rng;
@@ -253,4 +256,132 @@ fn many_landmarks_agree_with_the_direct_solution_on_the_same_landmarks() {
     }
     let chosen = Fit::new(Gaussian::lengthscale(0.7)).rank(60).memory(8_000_000).fit(&x, &y).unwrap();
     assert!(matches!(chosen.plan.method, Method::ManyLandmarks { .. }) && chosen.summary().lambda_was_chosen);
+}
+
+/// In units of 2ᵏ everything is the same bit for bit, also where squares of the targets leave the range of numbers.
+#[test]
+fn many_landmarks_do_not_depend_on_the_units_of_the_target() {
+    let mut draws = Draws(ChaCha8Rng::seed_from_u64(41));
+    let (x, y) = table(&mut draws, 2500, 2);
+    let fit = |exponent: f64, lambda: f64| {
+        let fit = Fit::new(Gaussian::lengthscale(0.7)).exponent(exponent).lambda(lambda).rank(60).seed(3);
+        fit.memory(4_000_000)
+    };
+    for power in [-548, -40, 400] {
+        let scaled: Vec<f64> = y.iter().map(|v| libm::ldexp(*v, power)).collect();
+        let (one, other) = (fit(2.0, 1e-4).fit(&x, &y).unwrap(), fit(2.0, 1e-4).fit(&x, &scaled).unwrap());
+        assert!(matches!(other.plan.method, Method::ManyLandmarks { .. }), "{:?}", other.plan);
+        assert!(other.summary().certificate.holds && other.summary().norm > 0.0, "{:?}", other.summary().certificate);
+        assert_eq!(other.summary().certificate.digits, one.summary().certificate.digits);
+        assert_eq!(other.summary().norm, libm::ldexp(one.summary().norm, power));
+        let there = other.solutions[0].coefficients.iter().map(|c| libm::ldexp(*c, -power));
+        assert!(there.eq(one.solutions[0].coefficients.iter().copied()), "2^{power}");
+        // (1/n) Σ (y − f − b)² + λ‖f‖ᵐ with y in units of 2ᵏ has λ in units of 2^(k(2 − m)).
+        let (one, other) =
+            (fit(1.5, 1e-4).fit(&x, &y).unwrap(), fit(1.5, libm::ldexp(1e-4, power / 2)).fit(&x, &scaled).unwrap());
+        assert!(other.summary().certificate.holds, "{:?}", other.summary().certificate);
+        let there = libm::ldexp(other.summary().norm, -power);
+        assert!((there / one.summary().norm - 1.0).abs() < 1e-7, "{there} {}", one.summary().norm);
+    }
+}
+
+/// Where the rounding of kernel values leaves more than was asked for, that is no failure; what is claimed stays true.
+#[test]
+fn many_landmarks_of_a_wide_kernel_are_certified() {
+    let mut draws = Draws(ChaCha8Rng::seed_from_u64(43));
+    let (x, y) = table(&mut draws, 4000, 6);
+    let fit = Fit::new(Gaussian::lengthscale(8.0)).lambda(1e-6).rank(500).memory(24_000_000);
+    let found = fit.clone().fit(&x, &y).unwrap();
+    assert!(matches!(found.plan.method, Method::ManyLandmarks { .. }), "{:?}", found.plan);
+    let certificate = &found.summary().certificate;
+    assert!(certificate.holds && certificate.digits > 4.0, "{certificate:?}");
+    let rough = fit.accuracy_of_gradients(1e-4).fit(&x, &y).unwrap();
+    let difference = largest_difference(&found.model.predict(&x).unwrap(), &rough.model.predict(&x).unwrap());
+    let claimed = found.solutions[0].relative_error + rough.solutions[0].relative_error;
+    assert!(rough.solutions[0].relative_error < 2e-4, "{}", rough.solutions[0].relative_error);
+    assert!(difference <= claimed * spread(&y, None, found.solutions[0].offset), "{difference} {claimed}");
+}
+
+/// A ridge that targets share moves with the norm of all of them: one that is solved closely is not known better than its ridge.
+#[test]
+fn targets_that_share_a_ridge_share_what_is_open_of_it() {
+    let (rows, mut told) = (300, 0);
+    for (seed, exponent) in (0..12).map(|seed| (seed, if seed % 2 == 0 { 1.3 } else { 3.0 })) {
+        let mut draws = Draws(ChaCha8Rng::seed_from_u64(seed));
+        let x = Matrix::from_fn(rows, 2, |_, _| draws.between(-2.0, 2.0));
+        // Noise, and a smooth target of which more is known.
+        let value = |i: usize, t: usize| if t == 0 { draws.between(-1.0, 1.0) } else { 3.0 * libm::sin(x.get(i, 0)) };
+        let y = Matrix::from_fn(rows, 2, value);
+        let fit = Fit::new(Gaussian::lengthscale(1.0)).exponent(exponent).lambda(1e-4).shared_ridge();
+        let exact = fit.clone().keep_spectrum().fit_weighted(&x, &y, None).unwrap();
+        let found = fit.conjugate_gradients().accuracy_of_gradients(1e-3).fit_weighted(&x, &y, None).unwrap();
+        let (a, b) = (exact.model.predict(&x).unwrap(), found.model.predict(&x).unwrap());
+        let gamma = found.summary().effective_ridge.unwrap() * rows as f64;
+        let spreads: Vec<f64> = (0..2).map(|t| spread(y.col(t), None, found.solutions[t].offset)).collect();
+        let distance = |t: usize| found.solutions[t].solve_residual * spreads[t] * (rows as f64 / gamma).sqrt() / 2.0;
+        let norm = |t: usize| found.solutions[t].norm;
+        let share = distance(0).hypot(distance(1)) / norm(0).hypot(norm(1));
+        let step = (2.0 - exponent).abs() * -libm::log1p(-share) / (exponent - 1.0).min(1.0);
+        for t in 0..2 {
+            told += usize::from(distance(t) / norm(t) < 0.5 * share);
+            let claimed = found.solutions[t].relative_error;
+            let largest = a.col(t).iter().zip(b.col(t)).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+            assert!(largest <= claimed * spreads[t] + 1e-10, "{seed}, target {t}: {largest} above {claimed}");
+            // κ = 1, doubled by the offset.
+            let least = 2.0 * (distance(t) + libm::expm1(step) * norm(t)) / spreads[t];
+            assert!(claimed >= (1.0 - 1e-9) * least, "{seed}, target {t}: {claimed} does not count the ridge, {least}");
+        }
+    }
+    assert!(told > 2, "some must be known better than their ridge: {told}");
+}
+
+/// The residual stays on the screen while a product with the matrix asks whether to go on.
+#[test]
+fn the_residual_is_what_a_person_sees() {
+    let mut draws = Draws(ChaCha8Rng::seed_from_u64(53));
+    let (x, y) = table(&mut draws, 2500, 6);
+    let fit = Fit::new(Laplace::lengthscale(1.0)).lambda(1e-6);
+    for fit in [fit.clone().conjugate_gradients(), fit.rank(60).memory(4_000_000)] {
+        let seen = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
+        let shown = seen.clone();
+        let fitted = fit.observer(std::sync::Arc::new(move |stage| {
+            shown.lock().unwrap().push(stage);
+            true
+        }));
+        fitted.fit(&x, &y).unwrap();
+        let seen = seen.lock().unwrap();
+        let count = |name: &str| seen.iter().filter(|stage| **stage == name).count();
+        assert_eq!(count("conjugate gradients"), 0, "{seen:?}");
+        assert!(count("conjugate gradients, residual 1e-1") > 1, "{seen:?}");
+    }
+}
+
+/// What was said about a method that is not the one taken is refused, and the condition that fails is named.
+#[test]
+fn what_has_no_effect_is_refused() {
+    let mut draws = Draws(ChaCha8Rng::seed_from_u64(59));
+    let (x, y) = table(&mut draws, 400, 2);
+    let fit = Fit::new(Gaussian::lengthscale(1.0));
+    let gradients = fit.clone().conjugate_gradients();
+    let linear = Fit::new(Linear).lambda(1e-3).conjugate_gradients().accuracy_of_gradients(1e-4);
+    let likelihood = Criterion::parse("likelihood").unwrap();
+    let bounded = mercer::solver::constrained::Constraint::NormAtMost(2.0);
+    let few = fit.clone().lambda(1e-3).rank(40).memory(500_000);
+    assert!(matches!(few.fit(&x, &y).unwrap().plan.method, Method::ManyLandmarks { .. }));
+    for (fit, said) in [
+        (few.landmarks_by(Landmarks::Centres), "40 landmarks: beyond 5000 of them, or what memory allows"),
+        (gradients.clone().lambda(1e-3).landmarks_by(Landmarks::Uniform), "left open where λ is given"),
+        (linear, "got 2 features and 400 rows"),
+        (fit.clone().lambda(1e-3).accuracy_of_gradients(1e-4), "where a fit is solved by them; got exact"),
+        (gradients.clone().criterion(likelihood.clone()), "got the criterion likelihood"),
+        (gradients.clone().subject_to(bounded), "with the penalty λ‖f‖ᵐ; got"),
+        (gradients.clone().exponents(&[0.5, 2.0]), "exponents above 1; got the exponent 0.5"),
+        (fit.clone().rank(20).criterion(likelihood), "got the criterion likelihood"),
+        (Fit::new(Precomputed).rank(20), "got the kernel precomputed"),
+    ] {
+        let problem = fit.fit(&x, &y).unwrap_err().to_string();
+        assert!(problem.contains(said) && !problem.contains("Fit("), "{problem}");
+    }
+    // Chosen on landmarks, which are chosen by something.
+    assert!(gradients.landmarks_by(Landmarks::Uniform).fit(&x, &y).unwrap().summary().certificate.holds);
 }

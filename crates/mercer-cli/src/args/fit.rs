@@ -96,7 +96,8 @@ pub struct FitOptions {
     /// text that is compared and with few rows for each)
     #[arg(long, value_name = "HOW", conflicts_with = "exact", help_heading = "The model")]
     pub landmarks_by: Option<LandmarksArgument>,
-    /// All rows, however long it takes; refused if memory does not suffice
+    /// All rows, however long it takes; where memory has no room for the kernel matrix, by conjugate gradients (exponents above 1, up
+    /// to 100,000 rows), and else refused
     #[arg(long, conflicts_with_all = ["rank", "accuracy"], help_heading = "The model")]
     pub exact: bool,
     /// How the problem on all rows is solved: by what suits its size, or by conjugate gradients, without the kernel matrix and
@@ -157,6 +158,11 @@ impl FitOptions {
     /// Whether conjugate gradients are asked for.
     pub fn by_gradients(&self) -> bool {
         self.solver == Some(SolverArgument::ConjugateGradients)
+    }
+
+    /// Whether conjugate gradients may be what a fit by the squared loss is solved by.
+    pub fn may_descend(&self) -> bool {
+        !self.is_automatic() && (self.by_gradients() || self.exact || self.rank.is_some())
     }
 
     /// Whether anything is said about landmarks, and with which option.

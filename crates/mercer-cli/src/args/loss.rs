@@ -42,8 +42,9 @@ pub struct LossOptions {
     /// Sort the quantiles of every prediction, so that they never cross
     #[arg(long)]
     pub non_crossing: bool,
-    /// The duality gap of the answer, as a share of its objective (default: 1e-6); with --solver conjugate-gradients the error of
-    /// its predictions, as a share of the target's spread (default: 1e-8)
+    /// The duality gap of the answer, as a share of its objective (default: 1e-6); where conjugate gradients solve (--solver
+    /// conjugate-gradients, --exact beyond memory, thousands of landmarks) the error of predictions, as a share of the target's spread
+    /// (default: 1e-8)
     #[arg(long, value_name = "GAP", value_parser = tolerance, allow_negative_numbers = true)]
     pub tolerance: Option<f64>,
     /// What held-out rows are judged by: loss, error (share of wrong classes), absolute or squared

@@ -59,11 +59,6 @@ pub fn kernels(spec: &str) -> Result<KernelArgument, mercer::Error> {
     range::kernels(spec).map(KernelArgument)
 }
 
-/// The kernel where none is named.
-pub fn gaussian() -> Result<KernelArgument, mercer::Error> {
-    kernels("gaussian")
-}
-
 pub fn metric(text: &str) -> Result<mercer::metric::Rule, mercer::Error> {
     mercer::metric::Rule::parse(text)
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use mercer::auto::BUDGET;
 use mercer::criterion::Criterion;
 use mercer::data::{Frame, Roles, Scale};
 use mercer::journal::SharedJournal;
@@ -13,9 +14,6 @@ use super::Search;
 use crate::args::{Common, FitOptions, RowOptions, ScaleArgument, TextArgument};
 use crate::journal::Fingerprint;
 use crate::outcome::Usage;
-
-/// Time for an automatic search when none is given.
-const BUDGET: Duration = Duration::from_secs(60);
 
 /// A fit that can be carried out on any rows of a table.
 #[derive(Clone)]
@@ -249,7 +247,11 @@ pub fn fingerprint(
         options.no_diagnostics,
         (options.penalties.norm_at_most, options.penalties.train_error_at_most),
         match options.reduction() {
-            Some(option) => format!(" {option} {:?} {:?} {:?}", options.rank, options.accuracy, options.landmarks_by),
+            Some(option) => {
+                let tolerance =
+                    options.losses.tolerance.map_or_else(String::new, |tolerance| format!(" {tolerance:?}"));
+                format!(" {option} {:?} {:?} {:?}{tolerance}", options.rank, options.accuracy, options.landmarks_by)
+            }
             None if options.by_gradients() => format!(" --solver {:?}", options.losses.tolerance),
             None => String::new(),
         }

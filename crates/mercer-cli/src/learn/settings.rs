@@ -35,8 +35,8 @@ pub fn refuse_without_loss(options: &FitOptions) -> anyhow::Result<()> {
         ("--non-crossing", "is for several quantiles: --loss \"pinball(quantile=[0.1,0.5,0.9])\"", losses.non_crossing),
         (
             "--tolerance",
-            "is the duality gap of other losses, or the error of --solver conjugate-gradients; the squared loss is solved exactly",
-            losses.tolerance.is_some() && !options.by_gradients(),
+            "is the duality gap of other losses, or the error of conjugate gradients (--solver conjugate-gradients, --exact or --rank with more than memory or a direct solution allows); the squared loss is solved exactly",
+            losses.tolerance.is_some() && !options.may_descend(),
         ),
         (
             "--measure",
@@ -77,6 +77,11 @@ pub fn check(options: &FitOptions) -> anyhow::Result<()> {
             "--accuracy",
             "is a bound that is proved for the squared loss only: --rank says how many landmarks",
             options.accuracy.is_some(),
+        ),
+        (
+            "--landmarks-by",
+            "is for the squared loss on numbers: landmarks of other losses are random pivots",
+            options.landmarks_by.is_some(),
         ),
         (
             "--rank",

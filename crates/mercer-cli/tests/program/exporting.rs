@@ -23,6 +23,7 @@ fn a_model_in_single_precision_is_half_as_large_and_as_near_as_it_says() {
     assert!(page.contains("rounded  to single precision") && page.contains("which is proved"), "{page}");
     let page = text(&lab.ok(&["export", "m.mercer", "--precision", "f32", "--output", "again.mercer"]));
     assert!(page.contains("again.mercer (") && page.contains("rounding y: predictions differ by at most"), "{page}");
+    assert!(page.contains("left out"), "{page}");
     assert_eq!(lab.bytes("again.mercer"), lab.bytes("small.mercer"));
     let refused = lab.fails(&["predict", "small.mercer", "new.csv", "--interval", "0.9"], 1);
     assert!(error(&refused).contains("--data TRAINING"), "{}", error(&refused));
@@ -65,6 +66,52 @@ fn onnx_files_are_made_for_kernels_that_onnx_can_express() {
         "{said}"
     );
     assert!(!lab.path("s.onnx").exists());
+}
+
+/// What was measured is not said to be certain, and what a model never had was not left out of it.
+#[test]
+fn rounded_models_say_how_their_digits_are_known() {
+    let lab = Lab::with_table("friedman1", 120);
+    for (kernel, digits) in [
+        ("gaussian", "at least"),
+        ("additive-spline", "digits, measured on 120 of its own points"),
+        ("linear", "about"),
+    ] {
+        let fit =
+            ["fit", "t.csv", "--target", "y", "--kernel", kernel, "--lambda", "0.01", "--output", "m.mercer", "-q"];
+        lab.ok(&fit);
+        let page = text(&lab.ok(&["export", "m.mercer", "--precision", "f32", "--output", "s.mercer"]));
+        assert_eq!(page.contains("left out"), kernel != "linear", "{kernel}: {page}");
+        let page = text(&lab.ok(&["inspect", "s.mercer"]));
+        let certain = page.lines().find(|line| line.trim_start().starts_with("certain")).unwrap();
+        assert!(certain.contains(digits) && (digits == "at least" || !certain.contains("at least")), "{certain}");
+    }
+}
+
+#[test]
+fn the_outputs_of_an_onnx_file_are_those_that_are_named() {
+    let lab = Lab::new();
+    let rows =
+        (0..60).map(|i| format!("{},{},{}\n", i % 7, i % 11, if (i % 7) + (i % 11) > 7 { "up" } else { "down" }));
+    lab.file("c.csv", &format!("a\u{a0}µ,b,kind\n{}", rows.collect::<String>()));
+    let classes =
+        ["fit", "c.csv", "--target", "kind", "--kernel", "gaussian", "--lambda", "0.01", "--output", "m.mercer"];
+    for (options, outputs) in [
+        (&["--loss", "hinge"][..], "label, decision"),
+        (&["--loss", "hinge", "--probability"], "label, decision, probability"),
+        (&["--loss", "logistic"], "label, decision, probability"),
+    ] {
+        lab.ok(&[&classes[..], options, &["--quiet"]].concat());
+        let page = text(&lab.ok(&["export", "m.mercer", "--output", "m.onnx"]));
+        assert!(page.lines().any(|line| line.trim() == format!("output   {outputs}")), "{options:?}: {page}");
+        let bytes = lab.bytes("m.onnx");
+        let has = |name: &str| bytes.windows(name.len()).any(|part| part == name.as_bytes());
+        for name in ["label", "decision", "probability"] {
+            assert_eq!(has(name), outputs.contains(name), "{options:?}: {name}");
+        }
+        // The metadata's list of columns.
+        assert!(has("[\"a\u{a0}µ\",\"b\"]"), "{options:?}");
+    }
 }
 
 #[test]

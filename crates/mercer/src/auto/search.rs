@@ -33,10 +33,10 @@ const HOPELESS: f64 = 25.0;
 /// How many of the best candidates are tried with logarithms of skewed columns, too.
 const WITH_LOGARITHMS: usize = 3;
 /// Up to so many rows, λ and the exponent are chosen on an eigendecomposition of all of them.
-const DECOMPOSED_ROWS: usize = 1500;
+pub(crate) const DECOMPOSED_ROWS: usize = 1500;
 
 /// From so many rows on, candidates compete on a part of them, and the model is a sum over landmarks.
-const MANY_ROWS: usize = 8000;
+pub const MANY_ROWS: usize = 8000;
 /// That part.
 const COMPETING_ROWS: usize = 4000;
 /// More rows favour shorter lengthscales than a part of them does: these, as shares of what the part says, are tried.
@@ -97,7 +97,7 @@ impl Automatic {
         self.search(Designs::read(&read)?)
     }
 
-    fn encoding(&self, scale: Scale) -> Encoding {
+    pub(crate) fn encoding(&self, scale: Scale) -> Encoding {
         Encoding { scale, missing: self.missing, text_as: self.text_as, nonnegative: scale == Scale::Unit }
     }
 
@@ -171,7 +171,7 @@ impl Automatic {
     }
 
     /// Whether the model is a sum over landmarks.
-    fn is_reduced(&self, design: &Design) -> bool {
+    pub(crate) fn is_reduced(&self, design: &Design) -> bool {
         match self.reduce {
             Reduce::Never => false,
             Reduce::IfNeeded => design.rows() > MANY_ROWS,
@@ -370,7 +370,7 @@ impl Automatic {
     }
 
     /// With many rows exponent 2 is enough, unless it is none of those to choose from.
-    fn exponents_of_many(&self) -> Vec<f64> {
+    pub(crate) fn exponents_of_many(&self) -> Vec<f64> {
         if self.exponents.contains(&2.0) { vec![2.0] } else { self.exponents.clone() }
     }
 
@@ -460,7 +460,7 @@ impl Automatic {
         if self.goes_on(name) { Ok(()) } else { Err(Error::Interrupted) }
     }
 
-    fn fit_of(&self, spec: &str, scale: Scale) -> Result<Fit> {
+    pub(crate) fn fit_of(&self, spec: &str, scale: Scale) -> Result<Fit> {
         let fit = Fit::with_shared(crate::kernel::parse(spec)?)
             .exponents(&self.exponents)
             .preferring(2.0)

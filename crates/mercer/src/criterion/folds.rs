@@ -111,6 +111,17 @@ pub(crate) fn shuffle(items: &mut [usize], random: &mut ChaCha8Rng) {
     }
 }
 
+/// The places of `count` items in an order as likely as any other, none of them twice: a shuffle that goes only as far as it is
+/// needed.
+pub(crate) fn drawn(count: usize, random: &mut ChaCha8Rng) -> impl Iterator<Item = usize> {
+    let mut order: Vec<usize> = (0..count).collect();
+    (0..count).map(move |place| {
+        let other = place + (random.next_u64() % (count - place) as u64) as usize;
+        order.swap(place, other);
+        order[place]
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -132,6 +143,22 @@ mod tests {
         }
         let blocks = Folds::draw(&FoldRule { folds: 3, repeats: 5, in_order: true }, 9, None, 7).unwrap();
         assert_eq!(blocks.groups, vec![vec![0, 1, 2], vec![3, 4, 5], vec![6, 7, 8]]);
+    }
+
+    #[test]
+    fn drawn_places_are_all_different_and_as_likely_as_others() {
+        use rand_chacha::rand_core::SeedableRng;
+        let mut random = ChaCha8Rng::seed_from_u64(3);
+        let mut counts = [0; 10];
+        for _ in 0..2000 {
+            let mut few: Vec<usize> = drawn(10, &mut random).take(4).collect();
+            few.iter().for_each(|place| counts[*place] += 1);
+            few.sort_unstable();
+            few.dedup();
+            assert_eq!(few.len(), 4);
+        }
+        assert!(counts.iter().all(|count| (700..900).contains(count)), "{counts:?}");
+        assert_eq!(drawn(7, &mut random).count(), 7);
     }
 
     #[test]

@@ -1,13 +1,12 @@
 //! What a fit with these settings would take, method by method.
 
-use super::run::kernel_for;
+use super::run::{FIRST_RANK, kernel_for};
 use super::{Fit, Reduce};
 use crate::data::{Design, Frame, Roles};
 use crate::error::{Error, Result};
 use crate::forecast::cost::Sizes;
 use crate::forecast::{Calibration, Forecast, Outlook, certificates};
 use crate::kernel::SharedKernel;
-use crate::low_rank::Landmarks;
 use crate::plan::{self, Method, Plan, Shape};
 
 /// Landmarks that are shown beside the number that would be taken.
@@ -20,20 +19,21 @@ impl Fit {
     /// and measures this machine for less than half a second; fits nothing.
     pub fn forecast(&self, frame: &Frame, roles: &Roles) -> Result<Outlook> {
         self.check_settings()?;
-        let design = Design::new(frame, roles, self.encoding())?;
+        self.forecast_design(&Design::new(frame, roles, self.encoding())?)
+    }
+
+    /// The same for rows that were read.
+    pub(crate) fn forecast_design(&self, design: &Design) -> Result<Outlook> {
         let kernels: Vec<SharedKernel> =
-            self.kernels.iter().map(|kernel| kernel_for(kernel, &design)).collect::<Result<_>>()?;
-        let points = &design.points;
-        let shape = self.shape(design.rows(), points.features(), design.y.cols(), design.weights.is_some());
-        let is_linear = kernels.iter().all(|kernel| kernel.linear_scale().is_some());
-        let shape = Shape { is_linear, ..shape };
+            self.kernels.iter().map(|kernel| kernel_for(kernel, design)).collect::<Result<_>>()?;
+        let shape = self.shape_of(design);
         let limit = self.memory.unwrap_or_else(plan::available_memory);
         let chosen = match self.check_memory(&shape) {
             Ok(plan) => Ok(plan),
             Err(error @ Error::Memory { .. }) => Err(error.to_string()),
             Err(other) => return Err(other),
         };
-        let calibration = Calibration::measure(&*kernels[0], points);
+        let calibration = Calibration::measure(&*kernels[0], &design.points);
         let sizes = Sizes {
             rows: shape.rows as f64,
             features: shape.features as f64,
@@ -65,11 +65,6 @@ struct Listing<'a> {
 }
 
 impl Listing<'_> {
-    /// How landmarks are chosen, as far as it is known beforehand.
-    fn by(&self) -> Landmarks {
-        self.fit.landmarks_by.unwrap_or_default()
-    }
-
     fn methods(&self, chosen: Option<&Plan>) -> Vec<Forecast> {
         let (fit, shape) = (self.fit, &self.shape);
         let mut methods = Vec::new();
@@ -90,17 +85,21 @@ impl Listing<'_> {
             }
         }
         let mut ranks: Vec<usize> = RANKS.into_iter().filter(|rank| *rank < shape.rows).collect();
+        let doubles = matches!(fit.reduce, Reduce::ToAccuracy(_));
         match chosen.map(|plan| plan.method) {
-            Some(Method::LowRank { rank, .. }) => ranks.push(rank),
+            Some(Method::LowRank { rank, .. }) if !doubles => ranks.push(rank),
             Some(many @ Method::ManyLandmarks { .. }) => methods.push(many),
             _ => {}
         }
         ranks.sort_unstable();
         ranks.dedup();
         if fit.may_reduce() && !methods.contains(&Method::Primal) {
-            methods.extend(ranks.into_iter().map(|rank| Method::LowRank { rank, by: self.by() }));
+            methods.extend(ranks.into_iter().map(|rank| Method::LowRank { rank, by: fit.landmarks() }));
         }
         let mut out: Vec<Forecast> = methods.into_iter().map(|method| self.forecast(method, chosen)).collect();
+        if let Some(plan) = chosen.filter(|plan| doubles && matches!(plan.method, Method::LowRank { .. })) {
+            out.push(self.to_accuracy(plan));
+        }
         let is_alike = fit.kernels.len() == 1 && fit.may_reduce() && shape.targets == 1;
         if is_alike && !shape.is_linear && shape.rows > OF_MOMENTS {
             out.push(self.moments());
@@ -117,7 +116,7 @@ impl Listing<'_> {
             Method::LowRank { rank, by } => (
                 plan::low_rank(shape, Some(rank), by, u64::MAX).map_or(u64::MAX, |plan| plan.bytes),
                 rates.low_rank(sizes, rank as f64),
-                certificates::LANDMARKS,
+                self.certificate_of_landmarks(),
             ),
             Method::ConjugateGradients { rank } => self.gradients(rank),
             Method::ManyLandmarks { rank } => (
@@ -138,6 +137,33 @@ impl Listing<'_> {
             certificate,
             fits: bytes <= self.limit,
             is_chosen: chosen.is_some_and(|plan| plan.method == method),
+            is_most: false,
+        }
+    }
+
+    /// Landmarks that are doubled until a bound holds: how often is not known beforehand, but not beyond all rows and memory.
+    fn to_accuracy(&self, first: &Plan) -> Forecast {
+        let (shape, by) = (&self.shape, self.fit.landmarks());
+        let doubled = std::iter::successors(Some(FIRST_RANK), |rank| (*rank < shape.rows).then_some(2 * rank));
+        let plans = doubled.map_while(|rank| plan::low_rank(shape, Some(rank), by, self.limit).ok());
+        let (mut last, mut seconds) = (*first, 0.0);
+        for plan in plans {
+            if let Method::LowRank { rank, .. } = plan.method {
+                seconds += self.calibration.low_rank(&self.sizes, rank as f64);
+            }
+            last = plan;
+        }
+        Forecast { seconds, is_chosen: true, is_most: true, ..self.forecast(last.method, None) }
+    }
+
+    /// Nothing is proved of exponents up to 1, nor of others than 2 where several targets share a ridge.
+    fn certificate_of_landmarks(&self) -> &'static str {
+        let is_shared = self.fit.shared_ridge && self.shape.targets > 1;
+        let has_bound = |m: &f64| *m == 2.0 || (*m > 1.0 && !is_shared);
+        match self.fit.exponents.iter().filter(|m| has_bound(m)).count() {
+            0 => certificates::LANDMARKS_UNBOUNDED,
+            count if count < self.fit.exponents.len() => certificates::LANDMARKS_PARTLY,
+            _ => certificates::LANDMARKS,
         }
     }
 
@@ -148,8 +174,11 @@ impl Listing<'_> {
         let bytes = planned.map_or(least, |plan| plan.bytes);
         let half = 4.0 * self.sizes.rows * self.sizes.rows;
         let kept = (bytes.saturating_sub(least) as f64 / half).min(1.0);
-        let chosen_on =
-            self.sizes.is_chosen.then(|| plan::low_rank(shape, None, self.by(), self.limit)).and_then(Result::ok);
+        let chosen_on = self
+            .sizes
+            .is_chosen
+            .then(|| plan::low_rank(shape, None, self.fit.landmarks(), self.limit))
+            .and_then(Result::ok);
         let chosen_on =
             chosen_on.and_then(|plan| if let Method::LowRank { rank, .. } = plan.method { Some(rank) } else { None });
         let seconds = self.calibration.gradients(&self.sizes, rank as f64, kept, chosen_on.map(|rank| rank as f64));
@@ -168,6 +197,7 @@ impl Listing<'_> {
             certificate: certificates::MOMENTS,
             fits: bytes <= self.limit,
             is_chosen: false,
+            is_most: false,
         }
     }
 
@@ -184,7 +214,7 @@ impl Listing<'_> {
                 format!("{rank} landmarks were asked for")
             }
             (Method::LowRank { .. }, Reduce::ToAccuracy(_)) => {
-                "landmarks are doubled from here until the accuracy that was asked for is proved".into()
+                format!("landmarks are doubled from {FIRST_RANK} until the accuracy that was asked for is proved")
             }
             (Method::LowRank { .. }, _) if too_large => needs,
             (Method::LowRank { .. }, _) => {

@@ -18,7 +18,6 @@ use crate::kernel::combine::Combined;
 use crate::kernel::special::Equality;
 use crate::kernel::{Points, SharedKernel};
 use crate::linalg::{DecompositionCheck, Matrix};
-use crate::low_rank::Landmarks;
 use crate::model::{Expansion, KeptTargets, Meaning, Model, Precision, Summary};
 use crate::plan::{Method, Plan, Shape};
 use crate::select::{Choice, Extras, Judge, Search, Surface, compared_landmarks};
@@ -55,15 +54,11 @@ impl Fit {
             return Fit { metric: None, kernels: vec![kernel], ..self.clone() }.fit_design(design);
         }
         let points = &design.points;
-        let shape = self.shape(design.rows(), points.features(), design.y.cols(), design.weights.is_some());
+        let shape = self.shape_of(&design);
         let mut plan = self.check_memory(&shape)?;
         self.criterion.check(design.rows())?;
         let kernels: Vec<SharedKernel> =
             self.kernels.iter().map(|kernel| kernel_for(kernel, &design)).collect::<Result<_>>()?;
-        if plan.method == Method::Primal && kernels.iter().any(|kernel| kernel.linear_scale().is_none()) {
-            // A text column kept as a code turned a linear kernel into a product.
-            plan = self.check_memory(&Shape { is_linear: false, ..shape })?;
-        }
         let stage = |name: &'static str| match &self.observer {
             Some(observer) if !observer(name) => Err(Error::Interrupted),
             _ => Ok(()),
@@ -103,10 +98,9 @@ impl Fit {
         let mut rank = FIRST_RANK;
         let mut last: Option<Fitted> = None;
         loop {
-            // The bound is of factors, and knows what is left of every row: pivots look for those of which most is.
-            let by = Some(self.landmarks_by.unwrap_or(Landmarks::Pivots));
+            let landmarks_by = Some(self.landmarks());
             let with_rank =
-                Fit { reduce: Reduce::ToRank(rank), landmarks_by: by, solver: Solver::Factored, ..self.clone() };
+                Fit { reduce: Reduce::ToRank(rank), landmarks_by, solver: Solver::Factored, ..self.clone() };
             let mut fitted = match (with_rank.fit_design(design.clone()), last) {
                 (Ok(fitted), _) => fitted,
                 // There is no memory for more: what was found stays.

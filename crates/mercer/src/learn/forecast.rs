@@ -87,6 +87,7 @@ impl Learn {
                 certificate: if landmarks.is_some() { certificates::GAP_ON_LANDMARKS } else { certificates::GAP },
                 fits: bytes <= limit,
                 is_chosen: planned.as_ref().is_ok_and(|plan| plan.method == method),
+                is_most: false,
             }
         };
         Ok(Outlook {

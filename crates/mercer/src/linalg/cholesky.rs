@@ -26,6 +26,20 @@ impl Cholesky {
         Some(Cholesky { factor: a })
     }
 
+    /// Factors A + ρI, A positive semidefinite up to rounding with its lower triangle stored: ρ is `ridge`, or the first of ten
+    /// times, a hundred times, … as much at which no pivot is lost. Returns ρ, too.
+    pub fn with_ridge(a: &Matrix, mut ridge: f64) -> Option<(Self, f64)> {
+        for _ in 0..20 {
+            let mut matrix = a.clone();
+            (0..matrix.cols()).for_each(|k| matrix.set(k, k, matrix.get(k, k) + ridge));
+            if let Some(factor) = Cholesky::new(matrix) {
+                return Some((factor, ridge));
+            }
+            ridge *= 10.0;
+        }
+        None
+    }
+
     /// Number of rows.
     pub fn rows(&self) -> usize {
         self.factor.rows
@@ -100,5 +114,19 @@ mod tests {
         let back = multiply(&a, &unit);
         assert!((back.get(17, 0) - 1.0).abs() < 1e-12 && back.get(3, 0).abs() < 1e-12);
         assert!(Cholesky::new(Matrix::from_rows(&[[-1.0]]).unwrap()).is_none());
+    }
+
+    #[test]
+    fn the_ridge_is_raised_until_no_pivot_is_lost() {
+        let a = Matrix::from_rows(&[[1.0, 2.0], [2.0, 3.9]]).unwrap();
+        // Its smaller eigenvalue is -0.02.
+        let (factor, ridge) = Cholesky::with_ridge(&a, 1e-3).unwrap();
+        assert!((ridge - 0.1).abs() < 1e-15, "{ridge}");
+        let mut x = Matrix::column_vector(vec![1.0, 0.0]);
+        factor.solve(&mut x);
+        let left = (1.0 + ridge) * x.get(0, 0) + 2.0 * x.get(1, 0) - 1.0;
+        assert!(left.abs() < 1e-12, "{left}");
+        assert_eq!(Cholesky::with_ridge(&a, 0.05).unwrap().1, 0.05);
+        assert!(Cholesky::with_ridge(&Matrix::from_rows(&[[f64::NAN]]).unwrap(), 1.0).is_none());
     }
 }

@@ -19,6 +19,7 @@ mod judged;
 mod preconditioner;
 mod root;
 mod tiles;
+mod watch;
 
 use super::Solution;
 use super::power::{self, Minimum, Stationary};
@@ -32,6 +33,7 @@ pub(crate) use descent::{Goal, descend};
 use preconditioner::Preconditioner;
 pub(crate) use root::RootSearch;
 pub(crate) use tiles::KernelTiles;
+pub(crate) use watch::Watch;
 
 /// Runs of conjugate gradients, each on the true residual of the one before.
 const MOST_RUNS: usize = 6;
@@ -55,8 +57,7 @@ pub(crate) struct Gradients<'a> {
     /// Bytes that kept tiles may take.
     pub memory: u64,
     pub seed: u64,
-    /// Told the stage; an error ends it.
-    pub stage: &'a (dyn Fn(&'static str) -> Result<()> + Sync),
+    pub watch: &'a Watch<'a>,
 }
 
 /// Targets that share one effective ridge, and their penalty λ‖f‖ᵐ.
@@ -99,12 +100,12 @@ impl<'a> System<'a> {
         kernel.diagonal(points, 0, &mut diagonal);
         let largest = Matrix::column_vector(diagonal).max_abs();
         check_size(largest)?;
-        (settings.stage)("pivoting")?;
+        settings.watch.enter("pivoting")?;
         let factor = low_rank::factor(kernel, points, ROUNDING, settings.rank, settings.seed);
         let weight = |i: usize| settings.weights.map_or(1.0, |w| w[i]);
         let left: f64 = factor.residual.iter().enumerate().map(|(i, e)| weight(i) * e).sum();
         let root_weights: Option<Vec<f64>> = settings.weights.map(|w| w.iter().map(|w| w.sqrt()).collect());
-        (settings.stage)("preconditioning")?;
+        settings.watch.enter("preconditioning")?;
         let preconditioner = Preconditioner::new(factor.matrix, root_weights.as_deref(), settings.offset);
         Ok(System {
             tiles: KernelTiles::new(kernel, points, settings.memory),
@@ -170,9 +171,7 @@ impl<'a> System<'a> {
             let are_reached = self.are_reached(&solutions, group, t);
             if are_reached.iter().all(|is_reached| *is_reached) || round >= MOST_ROUNDS || !t.is_finite() {
                 let found = minimum(Some(t), search.height(t, norm_of(&solutions)).abs());
-                let pairs = solutions.into_iter().zip(&group.targets);
-                let solutions =
-                    pairs.map(|(solution, y)| self.certified(solution, y, &found, group.exponent)).collect();
+                let solutions = self.certified(solutions, group, &found);
                 return Ok(Solved { solutions, are_reached });
             }
             tightness /= 30.0;
@@ -222,7 +221,7 @@ impl<'a> System<'a> {
         if let Some(s) = &self.root_weights {
             scaled.as_mut_slice().chunks_exact_mut(s.len()).for_each(|column| multiply_by(column, s));
         }
-        let mut out = self.tiles.multiply(&scaled, &|| (self.settings.stage)("conjugate gradients").is_ok())?;
+        let mut out = self.tiles.multiply(&scaled, &|| self.settings.watch.poll().is_ok())?;
         for t in 0..x.cols() {
             let column = out.col_mut(t);
             if let Some(s) = &self.root_weights {
@@ -236,7 +235,7 @@ impl<'a> System<'a> {
 
     /// A⁻¹ rhs from a start, until ‖r‖ is at most `shares` of `sizes`; also what is left.
     fn run(&self, rhs: &Matrix, start: Option<Matrix>, gamma: f64, goal: &Goal<'_>) -> Result<(Matrix, Matrix)> {
-        descend(|x| self.apply(x, gamma), |r| self.preconditioner.apply(r), rhs, start, goal, self.settings.stage)
+        descend(|x| self.apply(x, gamma), |r| self.preconditioner.apply(r), rhs, start, goal, self.settings.watch)
     }
 
     /// The share of ‖b‖ = spread·√W at which κ‖r‖/(2√γ) is the accuracy; an offset doubles κ.
@@ -331,9 +330,8 @@ impl<'a> System<'a> {
         let solutions: Vec<Solution> = measured
             .into_iter()
             .map(|measured| problem.solution(measured, minimum, group.exponent, None, condition))
-            .zip(&group.targets)
-            .map(|(solution, y)| self.certified(solution, y, minimum, group.exponent))
             .collect();
+        let solutions = self.certified(solutions, group, minimum);
         for (c, solution) in solutions.iter().enumerate() {
             let column = beta.col_mut(c);
             let alpha = &solution.coefficients;
@@ -351,7 +349,7 @@ fn multiply_by(column: &mut [f64], s: &[f64]) {
 }
 
 /// k with 2ᵏ near the largest absolute value.
-fn unit(y: &[f64]) -> i32 {
+pub(crate) fn unit(y: &[f64]) -> i32 {
     let largest = y.iter().fold(0.0, |max: f64, v| max.max(v.abs()));
     if largest > 0.0 && largest.is_finite() { exponent_of(largest) } else { 0 }
 }

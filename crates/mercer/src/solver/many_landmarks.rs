@@ -7,14 +7,15 @@
 //! predictions within κ‖g‖/γ: by that iterations end, and by the same from kernel values made afresh the answer is judged.
 
 use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::{Rng, SeedableRng};
+use rand_chacha::rand_core::SeedableRng;
 use rayon::prelude::*;
 
 use super::Solution;
-use super::conjugate_gradient::{Goal, RootSearch, descend};
-use super::power::{Minimum, Stationary};
+use super::conjugate_gradient::{Goal, RootSearch, Watch, descend, unit};
+use super::power::{Minimum, Stationary, shift_of_ridge};
 use super::refine::norm;
 use crate::certificate::LowRank;
+use crate::criterion::folds::drawn;
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Points};
 use crate::linalg::{Cholesky, Matrix, Parts, double, lower_square, solve_lower, solve_lower_transposed};
@@ -30,6 +31,8 @@ const SHARES: usize = 8;
 const MOST_RUNS: usize = 5;
 /// Ridges that are tried for an exponent other than 2.
 const MOST_RIDGES: usize = 40;
+/// Units of rounding that a product with the system's matrix may be off by.
+const ROUNDING_UNITS: f64 = 8.0;
 /// A residual of this share of the diagonal is rounding.
 const ROUNDING: f64 = 1e-14;
 
@@ -43,7 +46,7 @@ pub(crate) struct ManyLandmarks<'a> {
     pub accuracy: f64,
     pub rank: usize,
     pub seed: u64,
-    pub stage: &'a (dyn Fn(&'static str) -> Result<()> + Sync),
+    pub watch: &'a Watch<'a>,
 }
 
 /// Landmarks with what one pass over the rows told.
@@ -73,8 +76,10 @@ impl<'a> System<'a> {
         kernel.diagonal(points, 0, &mut diagonal);
         let largest = Matrix::column_vector(diagonal.clone()).max_abs();
         check_size(largest)?;
-        (settings.stage)("pivoting")?;
-        let sample = draw(n, (SAMPLE * settings.rank).min(n), settings.seed);
+        settings.watch.enter("pivoting")?;
+        let mut random = ChaCha8Rng::seed_from_u64(settings.seed);
+        let mut sample: Vec<usize> = drawn(n, &mut random).take(SAMPLE * settings.rank).collect();
+        sample.sort_unstable();
         let factor = low_rank::factor(kernel, &points.subset(&sample), ROUNDING, settings.rank, settings.seed);
         let lower = factor.at_pivots();
         let landmarks: Vec<usize> = factor.pivots.iter().map(|pivot| sample[*pivot]).collect();
@@ -82,7 +87,7 @@ impl<'a> System<'a> {
         let residual_share = factor.residual.iter().sum::<f64>() / of_sample.max(f64::MIN_POSITIVE);
         let weight = |i: usize| settings.weights.map_or(1.0, |w| w[i]);
         let weight_sum: f64 = (0..n).map(weight).sum();
-        (settings.stage)("preconditioning")?;
+        settings.watch.enter("preconditioning")?;
         let mut features = factor.matrix;
         let share = weight_sum / sample.iter().map(|row| weight(*row)).sum::<f64>();
         for k in 0..features.cols() {
@@ -125,6 +130,9 @@ impl<'a> System<'a> {
         if !(exponent > 1.0) {
             return Err(Error::argument("the exponent", "above 1 for conjugate gradients", exponent));
         }
+        // Beyond 1e±150 squares would leave the range of numbers: in units of 2ᵏ they do not.
+        let power = unit(y);
+        let y: &[f64] = &y.iter().map(|v| libm::ldexp(*v, -power)).collect::<Vec<f64>>();
         let weight = |i: usize| self.settings.weights.map_or(1.0, |w| w[i]);
         let n = y.len();
         let mean = if self.settings.offset {
@@ -147,10 +155,11 @@ impl<'a> System<'a> {
         if norm(rhs.as_slice()) == 0.0 {
             let v = vec![0.0; self.rank()];
             let measured = self.measure(&v, y, 1.0)?;
-            return Ok((self.solution(&v, measured, minimum(None, 0.0), spread, 1.0, exponent), true));
+            let solution = self.solution(&v, measured, minimum(None, 0.0), spread, 1.0, exponent);
+            return Ok((solution.in_units(power), true));
         }
-        let mut search = RootSearch::new(exponent, lambda);
-        let mut t = libm::log(lambda);
+        let mut search = RootSearch::new(exponent, lambda).in_units(power);
+        let mut t = search.start();
         let mut v = Matrix::zeros(self.rank(), 1);
         let mut residual = f64::INFINITY;
         let (mut solved, mut gamma) = (None, 0.0);
@@ -158,6 +167,9 @@ impl<'a> System<'a> {
         let tightness = if exponent == 2.0 { 1.0 } else { 0.1 / (1.0 + (exponent - 2.0).abs()) };
         for step in 0..MOST_RIDGES {
             gamma = libm::exp(t) * self.weight_sum;
+            if !(gamma > 0.0 && gamma.is_finite()) {
+                return Err(Error::Decomposition("the effective ridge leaves the range of numbers".into()));
+            }
             let inverse = self.preconditioner(gamma)?;
             let enough = tightness * self.enough(gamma, spread);
             let warm = (step > 0).then(|| v.clone());
@@ -198,8 +210,19 @@ impl<'a> System<'a> {
         }
         let residual = if exponent == 2.0 { 0.0 } else { residual };
         let Some(measured) = solved else { return Err(Error::Decomposition("the ridge was not found".into())) };
-        let is_reached = norm(&measured.gradient) <= 1.5 * self.enough(gamma, spread);
-        Ok((self.solution(v.as_slice(), measured, minimum(Some(t), residual), spread, gamma, exponent), is_reached))
+        let enough = (1.5 * self.enough(gamma, spread)).max(self.rounding(v.as_slice(), &measured));
+        let is_reached = norm(&measured.gradient) <= enough;
+        let solution = self.solution(v.as_slice(), measured, minimum(Some(t), residual), spread, gamma, exponent);
+        Ok((solution.in_units(power), is_reached))
+    }
+
+    /// What rounding may leave of a gradient: of ΦᵀWΦv, whose matrix has at most the size Wκ², and of the sums K_mn(w(y − f − b)), of
+    /// which L⁻¹ makes up to 1/min Lₖₖ as much.
+    fn rounding(&self, v: &[f64], measured: &Measured) -> f64 {
+        let height = self.height * self.height;
+        let least = (0..self.rank()).map(|k| self.lower.get(k, k)).fold(f64::INFINITY, f64::min);
+        let sums = (self.rank() as f64 * self.weight_sum * measured.train_mse).sqrt() * height / least;
+        ROUNDING_UNITS * f64::EPSILON * (self.weight_sum * height * norm(v) + sums)
     }
 
     fn reach(&self) -> f64 {
@@ -214,16 +237,9 @@ impl<'a> System<'a> {
     /// The sample's system at the ridge γ, factored; the ridge is raised where rounding asks for it.
     fn preconditioner(&self, gamma: f64) -> Result<Cholesky> {
         let trace: f64 = (0..self.rank()).map(|k| self.sample_square.get(k, k)).sum();
-        let mut ridge = gamma.max(4.0 * f64::EPSILON * trace);
-        for _ in 0..20 {
-            let mut matrix = self.sample_square.clone();
-            (0..self.rank()).for_each(|k| matrix.set(k, k, matrix.get(k, k) + ridge));
-            if let Some(factor) = Cholesky::new(matrix) {
-                return Ok(factor);
-            }
-            ridge *= 10.0;
-        }
-        Err(Error::Decomposition("the landmarks' matrix is not positive definite".into()))
+        let factored = Cholesky::with_ridge(&self.sample_square, gamma.max(4.0 * f64::EPSILON * trace));
+        let problem = || Error::Decomposition("the landmarks' matrix is not positive definite".into());
+        factored.map(|(factor, _)| factor).ok_or_else(problem)
     }
 
     fn run(&self, rhs: &Matrix, start: Option<Matrix>, gamma: f64, inverse: &Cholesky, share: f64) -> Result<Matrix> {
@@ -233,7 +249,7 @@ impl<'a> System<'a> {
             out
         };
         let goal = Goal::share(rhs, share);
-        let (v, _) = descend(|v| self.apply(v, gamma), precondition, rhs, start, &goal, self.settings.stage)?;
+        let (v, _) = descend(|v| self.apply(v, gamma), precondition, rhs, start, &goal, self.settings.watch)?;
         Ok(v)
     }
 
@@ -283,7 +299,7 @@ impl<'a> System<'a> {
                 let (mut sums, mut total) = (vec![0.0; self.rank()], 0.0);
                 for row in part * share..((part + 1) * share).min(n) {
                     if row % 256 == 0 {
-                        (self.settings.stage)("conjugate gradients")?;
+                        self.settings.watch.poll()?;
                     }
                     let at =
                         |x: crate::kernel::Point<'_>| self.settings.kernel.values(x, &self.centres, 0, &mut values);
@@ -333,14 +349,11 @@ impl<'a> System<'a> {
     ) -> Solution {
         let size = norm(v);
         let distance = norm(&measured.gradient) / gamma;
-        // ‖f‖ is off by at most that distance, log μ by the rest: see `reduced`.
-        let shift = if exponent == 2.0 || size == 0.0 {
+        // ‖f‖ is off by at most that distance, and its ridge by what that leaves open.
+        let shift = if size == 0.0 {
             0.0
-        } else if distance < size {
-            let open = (2.0 - exponent).abs() * -libm::log1p(-distance / size) + minimum.root_residual;
-            libm::expm1(open / (exponent - 1.0).min(1.0)) * (size + distance)
         } else {
-            f64::INFINITY
+            shift_of_ridge(exponent, distance / size, minimum.root_residual) * (size + distance)
         };
         let error = self.reach() * (distance + shift) / spread;
         let trace: f64 = (0..self.rank()).map(|k| self.sample_square.get(k, k)).sum();
@@ -381,17 +394,4 @@ fn add_scaled(sums: &mut [f64], factor: f64, values: &[f64]) {
         #[inline(always)]
         || sums.iter_mut().zip(values).for_each(|(s, v)| *s += factor * v),
     );
-}
-
-/// `count` different rows of n, rising.
-fn draw(n: usize, count: usize, seed: u64) -> Vec<usize> {
-    let mut random = ChaCha8Rng::seed_from_u64(seed);
-    let mut rows: Vec<usize> = (0..n).collect();
-    for i in 0..count.min(n) {
-        let other = i + (random.next_u64() % (n - i) as u64) as usize;
-        rows.swap(i, other);
-    }
-    rows.truncate(count);
-    rows.sort_unstable();
-    rows
 }

@@ -57,6 +57,20 @@ pub fn minimum(path: &Path, exponent: f64, lambda: f64) -> Minimum {
     minimise(&mut path.clone(), exponent, libm::log(lambda), None)
 }
 
+/// How far the minimiser may move, as a share of ‖f‖ + δ, because its ridge belongs to a norm that is only known to within δ:
+/// e^Δ − 1, Δ ≤ (|2 − m|·|log(1 − δ/‖f‖)| + r)/min(1, m − 1), for m > 1, with the share δ/‖f‖ and r the residual of the ridge in its
+/// equation. With several targets that share a ridge, f is all of them: ‖f‖² = Σ‖f_t‖², δ² = Σδ_t².
+pub(crate) fn shift_of_ridge(exponent: f64, share: f64, root_residual: f64) -> f64 {
+    if exponent == 2.0 {
+        0.0
+    } else if share < 1.0 {
+        let open = (2.0 - exponent).abs() * -libm::log1p(-share) + root_residual;
+        libm::expm1(open / (exponent - 1.0).min(1.0))
+    } else {
+        f64::INFINITY
+    }
+}
+
 /// Finds the minimiser of the m-power problem on a path. `guess` may be any number; a good one saves steps.
 pub(crate) fn minimise(curve: &mut impl Curve, exponent: f64, log_lambda: f64, guess: Option<f64>) -> Minimum {
     let none =

@@ -88,3 +88,61 @@ fn numbers_beyond_single_precision_are_refused() {
     let problem = model.to_single().unwrap_err().to_string();
     assert!(problem.contains("single precision"), "{problem}");
 }
+
+/// Root mean square of y − b.
+fn spread(y: &[f64], offset: f64) -> f64 {
+    (y.iter().map(|v| (v - offset).powi(2)).sum::<f64>() / y.len() as f64).sqrt()
+}
+
+/// Digits count what rounding cost, in units of the spread, also where there are no points to measure at.
+#[test]
+fn digits_are_those_of_the_rounded_model() {
+    let rows = 80;
+    let x = Matrix::from_fn(rows, 3, |i, j| ((i * 37 + j * 61) % 83) as f64 / 41.0 + 0.01 * (i as f64).sin());
+    let far = Matrix::from_fn(rows, 3, |i, j| 1e4 + x.get(i, j));
+    let outlier = Matrix::from_fn(rows, 3, |i, j| if i == 7 { 300.0 } else { x.get(i, j) });
+    let gram =
+        Matrix::from_fn(rows, rows, |i, j| (-(0..3).map(|k| (x.get(i, k) - x.get(j, k)).powi(2)).sum::<f64>()).exp());
+    // One row far from the others makes the range many times the spread.
+    let y: Vec<f64> = (0..rows).map(|i| if i == 3 { 40.0 } else { x.get(i, 0) - 0.5 * x.get(i, 2).powi(2) }).collect();
+    let kernel = |spec: &str| Fit::with_shared(mercer::kernel::parse(spec).unwrap());
+    for (name, fit, x) in [
+        ("linear", kernel("linear"), &x),
+        ("linear, standardised", kernel("linear").scale(Scale::Standard), &outlier),
+        ("linear, unit range", kernel("linear").scale(Scale::Unit), &far),
+        ("linear, far from 0", kernel("linear"), &far),
+        ("precomputed", kernel("precomputed"), &gram),
+        ("polynomial", kernel("polynomial(degree=2,constant=1)"), &x),
+        ("spline", kernel("additive-spline"), &x),
+        ("gaussian", kernel("gaussian(lengthscale=1)"), &x),
+        ("landmarks", kernel("gaussian(lengthscale=1)").rank(25), &x),
+    ] {
+        let model = fit.lambda(1e-3).fit(x, &y).unwrap().model;
+        let single = model.to_single().unwrap();
+        let (exact, rounded) = (model.predict(x).unwrap(), single.predict(x).unwrap());
+        let pairs = exact.as_slice().iter().zip(rounded.as_slice());
+        let largest = pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        let error = largest / spread(&y, model.summaries()[0].intercept);
+        let [before, digits] = [&model, &single].map(|model| model.summaries()[0].certificate.digits);
+        assert!(error > 0.0 && error <= 10.0_f64.powf(-digits), "{name}: {error:.1e} with {digits} digits");
+        assert!(before > digits && digits < 8.0, "{name}: {digits} digits of {before}");
+        // Not so careful that nothing is left.
+        assert!(digits > 1.0, "{name}: {digits} digits, {error:.1e}");
+    }
+}
+
+#[test]
+fn numbers_too_small_for_single_precision_are_refused() {
+    let x = Matrix::from_fn(30, 1, |i, _| 0.1 * i as f64);
+    for (unit, is_refused) in [(1e-150, true), (1e-42, true), (1e-30, false)] {
+        let y: Vec<f64> = (0..30).map(|i| unit * (0.1 * i as f64).sin()).collect();
+        for kernel in ["gaussian(lengthscale=1)", "linear"] {
+            let fit = Fit::with_shared(mercer::kernel::parse(kernel).unwrap()).lambda(0.1);
+            let rounded = fit.fit(&x, &y).unwrap().model.to_single();
+            assert_eq!(rounded.is_err(), is_refused, "{kernel}, {unit}");
+            if let Err(problem) = rounded {
+                assert!(problem.to_string().contains("at least 1.2e-38"), "{problem}");
+            }
+        }
+    }
+}

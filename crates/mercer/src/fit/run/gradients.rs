@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::fit::{Fit, Fitted, Reduce, Solver};
 use crate::kernel::SharedKernel;
 use crate::plan::{self, Method, Plan, Shape};
-use crate::solver::conjugate_gradient::{Gradients, Group, System};
+use crate::solver::conjugate_gradient::{Gradients, Group, System, Watch};
 use crate::solver::many_landmarks::{self, ManyLandmarks};
 
 impl Fit {
@@ -23,7 +23,8 @@ impl Fit {
         let (kernel, penalties, tried) = match self.fixed() {
             Some(penalty) => (kernels[0].clone(), vec![penalty; count], Vec::new()),
             None => {
-                let on_landmarks = Fit { reduce: Reduce::Always, solver: Solver::Suitable, ..self.clone() };
+                let (reduce, solver) = (Reduce::Always, Solver::Suitable);
+                let on_landmarks = Fit { reduce, solver, accuracy_of_gradients: None, ..self.clone() };
                 let chosen = on_landmarks.fit_design(design.clone())?;
                 let of = |t: usize| (chosen.model.summaries[t].exponent, chosen.model.summaries[t].lambda);
                 (chosen.model.kernel.clone(), (0..count).map(of).collect(), chosen.tried)
@@ -39,7 +40,8 @@ impl Fit {
                 summary.certificate.holds = false;
                 summary.certificate.reason = Some(format!(
                     "conjugate gradients ended {:.0e} of the target's spread from the answer at most, not {:.0e}; a larger λ is needed",
-                    fitted.solutions[t].relative_error, self.accuracy_of_gradients
+                    fitted.solutions[t].relative_error,
+                    self.end_of_gradients()
                 ));
             }
         }
@@ -58,16 +60,17 @@ impl Fit {
         let Method::ConjugateGradients { rank } = plan.method else {
             return Err(Error::argument("the method", "conjugate gradients", plan.method.describe()));
         };
+        let watch = Watch::new(stage);
         let settings = Gradients {
             kernel: &**kernel,
             points: &design.points,
             weights: design.weights.as_deref(),
             offset: self.offset,
-            accuracy: self.accuracy_of_gradients,
+            accuracy: self.end_of_gradients(),
             rank,
             memory: plan.bytes.saturating_sub(plan::bytes_of_gradients(shape, rank)),
             seed: self.seed,
-            stage,
+            watch: &watch,
         };
         let mut system = System::new(&settings)?;
         let (mut found, mut are_reached) = (Found::default(), Vec::new());
@@ -99,15 +102,16 @@ impl Fit {
         penalties: &[(f64, f64)],
         stage: Stage<'_>,
     ) -> Result<(Found, Vec<bool>)> {
+        let watch = Watch::new(stage);
         let settings = ManyLandmarks {
             kernel: &**kernel,
             points: &design.points,
             weights: design.weights.as_deref(),
             offset: self.offset,
-            accuracy: self.accuracy_of_gradients,
+            accuracy: self.end_of_gradients(),
             rank,
             seed: self.seed,
-            stage,
+            watch: &watch,
         };
         let system = many_landmarks::System::new(&settings)?;
         let (mut found, mut are_reached) = (Found::default(), Vec::new());

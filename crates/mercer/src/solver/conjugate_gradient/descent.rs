@@ -1,5 +1,6 @@
 //! Preconditioned conjugate gradients for several right-hand sides in step, so that one pass over the matrix serves them all.
 
+use super::Watch;
 use crate::error::Result;
 use crate::linalg::Matrix;
 
@@ -52,7 +53,7 @@ pub(crate) fn descend(
     rhs: &Matrix,
     start: Option<Matrix>,
     goal: &Goal<'_>,
-    stage: &(dyn Fn(&'static str) -> Result<()> + Sync),
+    watch: &Watch<'_>,
 ) -> Result<(Matrix, Matrix)> {
     let goals = goal.numbers();
     let sizes: Vec<f64> = (0..rhs.cols()).map(|t| size(rhs.col(t))).collect();
@@ -83,7 +84,7 @@ pub(crate) fn descend(
             break;
         }
         let decade = (-libm::log10(relative.max(1e-12))).max(0.0) as usize;
-        stage(STAGES[decade.min(STAGES.len() - 1)])?;
+        watch.enter(STAGES[decade.min(STAGES.len() - 1)])?;
         if relative < 0.9 * least {
             (least, since) = (relative, 0);
         } else {

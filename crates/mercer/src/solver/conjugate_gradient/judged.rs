@@ -2,7 +2,7 @@
 
 use super::{Group, System, unit};
 use crate::linalg::double;
-use crate::solver::power::Minimum;
+use crate::solver::power::{Minimum, shift_of_ridge};
 use crate::solver::refine::{Problem, norm};
 use crate::solver::{Solution, spectral};
 
@@ -31,26 +31,32 @@ impl System<'_> {
         }
     }
 
-    /// The solution with what its residual and its ridge leave open added to its error: an offset moves with f, and for
-    /// m ≠ 2 a change of ‖f‖ by δ moves log μ by at most |2 − m|·|log(1 − δ/‖f‖)|/min(1, m − 1).
-    pub(super) fn certified(&self, solution: Solution, y: &[f64], minimum: &Minimum, exponent: f64) -> Solution {
-        let Some(t) = minimum.log_ridge else { return solution };
-        let errors: Vec<f64> = (0..y.len()).map(|i| self.root_weight(i) * (y[i] - solution.offset)).collect();
-        let spread = norm(&errors) / self.weight_sum.sqrt();
-        let residual = solution.solve_residual * spread * self.weight_sum.sqrt();
-        let distance = residual / (2.0 * self.gamma(t).sqrt());
+    /// The solutions with what their residuals and their ridge leave open added to their errors: an offset moves with f, and for
+    /// m ≠ 2 the ridge with the norm of all targets.
+    pub(super) fn certified(&self, solutions: Vec<Solution>, group: &Group<'_>, minimum: &Minimum) -> Vec<Solution> {
+        let Some(t) = minimum.log_ridge else { return solutions };
         let reach = if self.settings.offset { 2.0 * self.height } else { self.height };
-        let shift = if exponent == 2.0 {
-            0.0
-        } else if distance < solution.norm {
-            let open = (2.0 - exponent).abs() * -libm::log1p(-distance / solution.norm) + minimum.root_residual;
-            libm::expm1(open / (exponent - 1.0).min(1.0)) * (solution.norm + distance)
-        } else {
-            f64::INFINITY
+        let spread = |solution: &Solution, y: &[f64]| {
+            let errors: Vec<f64> = (0..y.len()).map(|i| self.root_weight(i) * (y[i] - solution.offset)).collect();
+            norm(&errors) / self.weight_sum.sqrt()
         };
-        let proved = reach * (distance + shift) / spread.max(f64::MIN_POSITIVE);
-        let relative_error = solution.relative_error.max(if proved.is_finite() { proved } else { 1.0 });
-        Solution { relative_error, minimum: minimum.clone(), ..solution }
+        let spreads: Vec<f64> = solutions.iter().zip(&group.targets).map(|(s, y)| spread(s, y)).collect();
+        let distance = |(s, spread): (&Solution, &f64)| {
+            s.solve_residual * spread * self.weight_sum.sqrt() / (2.0 * self.gamma(t).sqrt())
+        };
+        let distances: Vec<f64> = solutions.iter().zip(&spreads).map(distance).collect();
+        let norms: Vec<f64> = solutions.iter().map(|solution| solution.norm).collect();
+        let share = if norm(&distances) > 0.0 { norm(&distances) / norm(&norms) } else { 0.0 };
+        let shift = shift_of_ridge(group.exponent, share, minimum.root_residual);
+        let parts = solutions.into_iter().zip(spreads.into_iter().zip(distances));
+        parts
+            .map(|(solution, (spread, distance))| {
+                let moved = distance + shift * (solution.norm + distance);
+                let proved = reach * moved / spread.max(f64::MIN_POSITIVE);
+                let relative_error = solution.relative_error.max(if proved.is_finite() { proved } else { 1.0 });
+                Solution { relative_error, minimum: minimum.clone(), ..solution }
+            })
+            .collect()
     }
 
     /// What the rounding of kernel values alone may leave of a right-hand side.

@@ -37,18 +37,11 @@ impl Preconditioner {
 
     /// For the system at the ridge γ. Any larger ridge preconditions too: it is raised where rounding asks for it.
     pub fn set_ridge(&mut self, gamma: f64) {
-        let mut ridge = gamma.max(4.0 * f64::EPSILON * self.size());
-        self.inner = None;
-        for _ in 0..20 {
-            let mut matrix = self.square.clone();
-            (0..matrix.cols()).for_each(|k| matrix.set(k, k, matrix.get(k, k) + ridge));
-            self.inner = Cholesky::new(matrix);
-            if self.inner.is_some() {
-                break;
-            }
-            ridge *= 10.0;
-        }
-        self.gamma = ridge;
+        let least = gamma.max(4.0 * f64::EPSILON * self.size());
+        (self.inner, self.gamma) = match Cholesky::with_ridge(&self.square, least) {
+            Some((factor, ridge)) => (Some(factor), ridge),
+            None => (None, least),
+        };
     }
 
     /// (r − F̃(γI + F̃ᵀF̃)⁻¹F̃ᵀr)/γ.

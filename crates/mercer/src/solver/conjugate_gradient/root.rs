@@ -15,6 +15,17 @@ impl RootSearch {
         RootSearch { exponent, log_constant, low: f64::NEG_INFINITY, high: f64::INFINITY, last: None }
     }
 
+    /// The same search where N is told in units of 2²ᵏ: that of a target in units of 2ᵏ.
+    pub fn in_units(self, power: i32) -> Self {
+        let log_unit = 2.0 * f64::from(power) * std::f64::consts::LN_2;
+        RootSearch { log_constant: self.log_constant - (1.0 - self.exponent / 2.0) * log_unit, ..self }
+    }
+
+    /// The root if N were 1.
+    pub fn start(&self) -> f64 {
+        self.log_constant
+    }
+
     /// h at t = log μ, given N.
     pub fn height(&self, t: f64, squared_norm: f64) -> f64 {
         t - self.log_constant + (1.0 - self.exponent / 2.0) * libm::log(squared_norm)
@@ -57,6 +68,10 @@ mod tests {
                     steps += 1;
                 }
                 assert!((t - wanted).abs() < 1e-9 && steps <= 60, "{exponent} {lambda}: {t} {wanted}");
+                let in_units = RootSearch::new(exponent, lambda).in_units(-7);
+                let square = path.norm(libm::exp(t)).powi(2);
+                let (plain, scaled) = (search.height(t, square), in_units.height(t, libm::ldexp(square, 14)));
+                assert!((plain - scaled).abs() < 1e-12, "{exponent} {lambda}: {plain} {scaled}");
             }
         }
     }
