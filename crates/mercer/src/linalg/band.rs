@@ -10,7 +10,7 @@ mod reduction;
 mod rows;
 
 use super::{Accum, MatMut, MatRef, Par, matmul};
-use super::{DecompositionCheck, Matrix, Parts, exponent_of, multiply_lower, scale_by_power_of_two};
+use super::{DecompositionCheck, Matrix, dot, exponent_of, multiply_lower, scale_by_power_of_two};
 use crate::error::{Error, Result};
 use crate::simd::{LANES, vectorize};
 use rand_chacha::ChaCha8Rng;
@@ -138,12 +138,6 @@ fn product(target: MatMut<'_, f64>, add: Accum, a: MatRef<'_, f64>, b: MatRef<'_
     matmul::matmul(target, add, a, b, factor, Par::Seq);
 }
 
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    let mut sum = Parts::default();
-    sum.add_products(a, b);
-    sum.total()
-}
-
 /// A lower triangle within a band, of as many rows as whole steps need.
 struct Triangle {
     /// By diagonals like B, every column followed by zeros for steps that look beyond the band.
@@ -158,14 +152,14 @@ impl Triangle {
         Triangle { columns: vec![0.0; rows * height], height, inverse_pivots: vec![0.0; rows] }
     }
 
-    /// x ← L⁻¹ x in every lane, and the sums of squares.
+    /// x ← L⁻¹ b in every lane; returns the sums of squares.
     #[inline(always)]
-    fn solve(&self, x: &mut [[f64; LANES]]) -> [f64; LANES] {
+    fn solve(&self, b: &[[f64; LANES]], x: &mut [[f64; LANES]]) -> [f64; LANES] {
         let mut squares = [0.0; LANES];
         for k in (0..x.len()).step_by(STEP) {
             let (done, rest) = x.split_at_mut(k);
             // Four names and no array, or the compiler leaves them in memory.
-            let (mut x0, mut x1, mut x2, mut x3) = (rest[0], rest[1], rest[2], rest[3]);
+            let (mut x0, mut x1, mut x2, mut x3) = (b[k], b[k + 1], b[k + 2], b[k + 3]);
             for j in k.saturating_sub(self.height - STEP)..k {
                 let l = &self.columns[j * self.height + k - j..][..STEP];
                 x0 = minus(x0, l[0], &done[j]);
@@ -173,21 +167,31 @@ impl Triangle {
                 x2 = minus(x2, l[2], &done[j]);
                 x3 = minus(x3, l[3], &done[j]);
             }
-            for (q, mut x) in [x0, x1, x2, x3].into_iter().enumerate() {
-                for p in 0..q {
-                    x = minus(x, self.columns[(k + p) * self.height + q - p], &rest[p]);
-                }
-                // Outside of the loops over lanes, which its bounds would break up.
-                let pivot = self.inverse_pivots[k + q];
-                for lane in 0..LANES {
-                    x[lane] *= pivot;
-                    squares[lane] += x[lane] * x[lane];
-                }
-                rest[q] = x;
-            }
+            let below = |p: usize| &self.columns[(k + p) * self.height..][..STEP];
+            let (l, m, o) = (below(0), below(1), below(2));
+            x0 = scaled(x0, self.inverse_pivots[k], &mut squares);
+            x1 = scaled(minus(x1, l[1], &x0), self.inverse_pivots[k + 1], &mut squares);
+            x2 = minus(minus(x2, l[2], &x0), m[1], &x1);
+            x2 = scaled(x2, self.inverse_pivots[k + 2], &mut squares);
+            x3 = minus(minus(minus(x3, l[3], &x0), m[2], &x1), o[1], &x2);
+            x3 = scaled(x3, self.inverse_pivots[k + 3], &mut squares);
+            rest[0] = x0;
+            rest[1] = x1;
+            rest[2] = x2;
+            rest[3] = x3;
         }
         squares
     }
+}
+
+/// x times a pivot in every lane, its square added to the sums.
+#[inline(always)]
+fn scaled(mut x: [f64; LANES], pivot: f64, squares: &mut [f64; LANES]) -> [f64; LANES] {
+    for lane in 0..LANES {
+        x[lane] *= pivot;
+        squares[lane] += x[lane] * x[lane];
+    }
+    x
 }
 
 /// x − l y in every lane, fused: whether a processor has the instruction or not, it rounds alike.

@@ -224,7 +224,7 @@ impl Search<'_> {
                 s[l] = next;
             }
             // The next step would be about the square of this one.
-            if longest < 1e-7 {
+            if longest < 1e-6 {
                 break;
             }
         }

@@ -304,7 +304,7 @@ impl<'a> Trials<'a> {
             return Ok(None);
         }
         (self.stage)("pivoting")?;
-        match factor_if_possible(&**kernel, &self.design.points, ROUNDING, n / 2, self.fit.seed) {
+        match factor_if_possible(&**kernel, &self.design.points, ROUNDING, n * 5 / 6, self.fit.seed) {
             Some(found) => self.on_factor(kernel, found).map(Some),
             None => Ok(None),
         }
