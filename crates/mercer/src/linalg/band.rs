@@ -155,43 +155,51 @@ impl Triangle {
     /// x ← L⁻¹ b in every lane; returns the sums of squares.
     #[inline(always)]
     fn solve(&self, b: &[[f64; LANES]], x: &mut [[f64; LANES]]) -> [f64; LANES] {
+        let (columns, height, pivots) = (&self.columns[..], self.height, &self.inverse_pivots[..]);
         let mut squares = [0.0; LANES];
         for k in (0..x.len()).step_by(STEP) {
             let (done, rest) = x.split_at_mut(k);
             // Four names and no array, or the compiler leaves them in memory.
             let (mut x0, mut x1, mut x2, mut x3) = (b[k], b[k + 1], b[k + 2], b[k + 3]);
-            for j in k.saturating_sub(self.height - STEP)..k {
-                let l = &self.columns[j * self.height + k - j..][..STEP];
+            for j in k.saturating_sub(height - STEP)..k {
+                let l = &columns[j * height + k - j..][..STEP];
                 x0 = minus(x0, l[0], &done[j]);
                 x1 = minus(x1, l[1], &done[j]);
                 x2 = minus(x2, l[2], &done[j]);
                 x3 = minus(x3, l[3], &done[j]);
             }
-            let below = |p: usize| &self.columns[(k + p) * self.height..][..STEP];
-            let (l, m, o) = (below(0), below(1), below(2));
-            x0 = scaled(x0, self.inverse_pivots[k], &mut squares);
-            x1 = scaled(minus(x1, l[1], &x0), self.inverse_pivots[k + 1], &mut squares);
-            x2 = minus(minus(x2, l[2], &x0), m[1], &x1);
-            x2 = scaled(x2, self.inverse_pivots[k + 2], &mut squares);
-            x3 = minus(minus(minus(x3, l[3], &x0), m[2], &x1), o[1], &x2);
-            x3 = scaled(x3, self.inverse_pivots[k + 3], &mut squares);
             rest[0] = x0;
             rest[1] = x1;
             rest[2] = x2;
             rest[3] = x3;
+            let triangle = &columns[k * height..];
+            finish::<0>(triangle, height, pivots[k], rest, &mut squares);
+            finish::<1>(triangle, height, pivots[k + 1], rest, &mut squares);
+            finish::<2>(triangle, height, pivots[k + 2], rest, &mut squares);
+            finish::<3>(triangle, height, pivots[k + 3], rest, &mut squares);
         }
         squares
     }
 }
 
-/// x times a pivot in every lane, its square added to the sums.
+/// Coordinate Q of a step, once those before it are known: known to the compiler, or it would pass registers through memory.
 #[inline(always)]
-fn scaled(mut x: [f64; LANES], pivot: f64, squares: &mut [f64; LANES]) -> [f64; LANES] {
+fn finish<const Q: usize>(
+    triangle: &[f64],
+    height: usize,
+    pivot: f64,
+    step: &mut [[f64; LANES]],
+    squares: &mut [f64; LANES],
+) {
+    let mut x = step[Q];
+    for p in 0..Q {
+        x = minus(x, triangle[p * height + Q - p], &step[p]);
+    }
     for lane in 0..LANES {
         x[lane] *= pivot;
         squares[lane] += x[lane] * x[lane];
     }
-    x
+    step[Q] = x;
 }
 
 /// x − l y in every lane, fused: whether a processor has the instruction or not, it rounds alike.

@@ -12,7 +12,7 @@ pub(crate) const LANES: usize = 32;
 /// One number of every row of a block.
 pub(crate) type Lanes = [f64; LANES];
 /// Points that one polynomial uses.
-pub(crate) const POINTS: usize = 20;
+pub(crate) const POINTS: usize = 22;
 /// Points beyond the cells that are used, on either side.
 pub(crate) const MARGIN: usize = POINTS / 2 - 1;
 

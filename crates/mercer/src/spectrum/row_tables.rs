@@ -1,10 +1,10 @@
-//! The paths of the data without one row, tabulated over γ: all rows, sixteen side by side.
+//! The paths of the data without one row, tabulated over γ: all rows, 32 side by side.
 //!
 //! The curves γ ↦ (residual, N₋, R₋) know nothing of λ and the exponent; once they stand in a table, every (m, λ) is a
 //! root between two of its points. The whole table is four matrix products.
 //!
-//! In log γ the curves are sums of logistic functions, analytic in a strip of half-width π: polynomials through twenty
-//! points a quarter apart err by about 1e-11. The logarithm of N₋ has singularities at half that distance, and is taken of
+//! In log γ the curves are sums of logistic functions, analytic in a strip of half-width π: polynomials through 22
+//! points a quarter apart err by less than 1e-10. The logarithm of N₋ has singularities at half that distance, and is taken of
 //! the polynomial. Beyond the spectrum the sums are polynomials in 1/γ, and a few columns of the products give all others.
 
 use std::array;
