@@ -148,6 +148,30 @@ impl Matrix {
 
     /// The largest absolute value; NaN if any entry is NaN.
     pub fn max_abs(&self) -> f64 {
+        let (largest, poison) = vectorize(
+            #[inline(always)]
+            || {
+                let (mut largest, mut poison) = ([0.0_f64; LANES], [0.0_f64; LANES]);
+                let blocks = self.data.chunks_exact(LANES);
+                let rest = blocks.remainder();
+                for block in blocks {
+                    for l in 0..LANES {
+                        let size = block[l].abs();
+                        largest[l] = if size > largest[l] { size } else { largest[l] };
+                        poison[l] += 0.0 * block[l];
+                    }
+                }
+                for (l, x) in rest.iter().enumerate() {
+                    largest[l] = if x.abs() > largest[l] { x.abs() } else { largest[l] };
+                    poison[l] += 0.0 * x;
+                }
+                (largest, poison)
+            },
+        );
+        // Neither infinite nor NaN anywhere: nothing was overlooked by a comparison.
+        if poison.iter().all(|x| *x == 0.0) {
+            return largest.iter().fold(0.0, |max: f64, x| max.max(*x));
+        }
         self.data.iter().fold(0.0, |max: f64, x| if x.is_nan() || max.is_nan() { f64::NAN } else { max.max(x.abs()) })
     }
 
@@ -353,13 +377,9 @@ pub(crate) fn multiply_lower(a: &Matrix, b: &Matrix) -> Matrix {
             let x = b.col(t);
             let mut y = vec![0.0; a.rows];
             for j in 0..a.cols {
-                let column = a.col(j);
-                let mut sum = column[j] * x[j];
-                for i in j + 1..a.rows {
-                    y[i] += column[i] * x[j];
-                    sum += column[i] * x[i];
-                }
-                y[j] += sum;
+                let column = &a.col(j)[j..];
+                add_multiple(&mut y[j + 1..], x[j], &column[1..]);
+                y[j] += dot(column, &x[j..]);
             }
             y
         })
@@ -370,18 +390,46 @@ pub(crate) fn multiply_lower(a: &Matrix, b: &Matrix) -> Matrix {
     out
 }
 
+/// y + factor · x, in the place of y.
+pub(crate) fn add_multiple(y: &mut [f64], factor: f64, x: &[f64]) {
+    vectorize(
+        #[inline(always)]
+        || {
+            for (y, x) in y.iter_mut().zip(x) {
+                *y += factor * x;
+            }
+        },
+    );
+}
+
+/// Σ aᵢbᵢ.
+pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
+    let mut sum = Parts::default();
+    sum.add_products(a, b);
+    sum.total()
+}
+
 /// The largest row sum of |A|, which bounds ‖A‖, of a symmetric A of which the lower triangle is stored;
 /// NaN if there is a NaN.
 pub(crate) fn largest_row_sum(a: &Matrix) -> f64 {
     let mut sums = vec![0.0; a.rows];
     for j in 0..a.cols {
-        let column = a.col(j);
-        let mut own = column[j].abs();
-        for (sum, entry) in sums[j + 1..].iter_mut().zip(&column[j + 1..]) {
-            *sum += entry.abs();
-            own += entry.abs();
-        }
-        sums[j] += own;
+        let column = &a.col(j)[j..];
+        let own = vectorize(
+            #[inline(always)]
+            || {
+                let mut own = [0.0; LANES];
+                for (sums, entries) in sums[j..].chunks_mut(LANES).zip(column.chunks(LANES)) {
+                    for (l, (sum, entry)) in sums.iter_mut().zip(entries).enumerate() {
+                        *sum += entry.abs();
+                        own[l] += entry.abs();
+                    }
+                }
+                own
+            },
+        );
+        // The entry on the diagonal was counted by the row, too.
+        sums[j] += own.iter().sum::<f64>() - column[0].abs();
     }
     Matrix::column_vector(sums).max_abs()
 }

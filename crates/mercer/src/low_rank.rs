@@ -12,7 +12,7 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 use rayon::prelude::*;
 
 use crate::kernel::{Kernel, Points};
-use crate::linalg::{Matrix, subtract_product};
+use crate::linalg::{Matrix, solve_lower_for_rows, subtract_product};
 
 pub use landmarks::Landmarks;
 pub(crate) use landmarks::{Basis, Spanned, span};
@@ -65,14 +65,18 @@ fn grow(kernel: &dyn Kernel, points: &Points, tolerance: f64, most: usize, seed:
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let mut columns: Vec<f64> = Vec::new();
     let mut taken: Vec<usize> = Vec::new();
+    let mut course: Vec<(usize, f64)> = Vec::new();
     if !may_give_up {
         // Pages that are not written are not taken: growing would copy all of F again and again.
         columns.reserve_exact(n * most.min(n));
     }
     let mut rank = 0;
     while rank < most.min(n) && diagonal.iter().sum::<f64>() > goal {
-        if may_give_up && is_hopeless(rank, most, diagonal.iter().sum::<f64>() / start.iter().sum::<f64>(), tolerance) {
-            break;
+        if may_give_up {
+            course.push((rank, diagonal.iter().sum::<f64>() / start.iter().sum::<f64>()));
+            if is_hopeless(&course, most, tolerance) {
+                break;
+            }
         }
         let pivots = draw(&diagonal, BLOCK.min(most - rank), &mut random);
         if pivots.is_empty() {
@@ -91,6 +95,10 @@ fn grow(kernel: &dyn Kernel, points: &Points, tolerance: f64, most: usize, seed:
         columns = known.into_vec();
         let accepted = orthogonalise(&mut block, &pivots, &diagonal);
         for (index, pivot) in accepted.iter().enumerate() {
+            // No more of the block than is asked for.
+            if diagonal.iter().sum::<f64>() <= goal {
+                break;
+            }
             let column = block.col(index);
             diagonal.iter_mut().zip(column).for_each(|(d, f)| *d = (*d - f * f).max(0.0));
             columns.extend_from_slice(column);
@@ -125,12 +133,20 @@ impl Factor {
     }
 }
 
-/// Whether a residual that falls like a power of a constant would miss its goal by far by the time that all columns are
-/// there: less than half of its logarithm, or less than a fifth early on.
-fn is_hopeless(rank: usize, most: usize, residual: f64, tolerance: f64) -> bool {
-    let share = if rank >= most / 4 { 0.5 } else { 0.2 };
-    let expected = libm::log(residual.max(f64::MIN_POSITIVE)) * most as f64 / rank.max(1) as f64;
-    rank >= most / 10 && expected > share * libm::log(tolerance)
+/// Whether a residual, given at some ranks, would miss its goal by far if it went on falling as it did from half the rank on: by
+/// more than a fifth of its logarithm, or two fifths early on. (Its logarithm falls ever more slowly until the rank is near
+/// the number of rows.)
+fn is_hopeless(course: &[(usize, f64)], most: usize, tolerance: f64) -> bool {
+    let Some((rank, residual)) = course.last().copied() else { return false };
+    let Some((before, earlier)) = course.iter().rfind(|(before, _)| 2 * before <= rank).copied() else { return false };
+    if rank < most / 10 || before == rank {
+        return false;
+    }
+    let log = |x: f64| libm::log(x.max(f64::MIN_POSITIVE));
+    let slope = (log(residual) - log(earlier)) / (rank - before) as f64;
+    let expected = log(residual) + slope * (most - rank.min(most)) as f64;
+    let share = if rank >= most / 4 { 0.8 } else { 0.6 };
+    expected > share * log(tolerance)
 }
 
 /// Different rows, each drawn with a probability proportional to its diagonal.
@@ -160,7 +176,7 @@ fn draw(diagonal: &[f64], count: usize, random: &mut ChaCha8Rng) -> Vec<usize> {
 /// Turns residual columns into columns of F, which become the first of the block; returns which were worthwhile.
 ///
 /// Which those are follows from the pivots' own rows alone: a Cholesky factorisation that leaves out pivots of which the others
-/// leave too little. The columns then are R C⁻ᵀ, row by row and in parallel.
+/// leave too little. The columns then are R C⁻ᵀ.
 fn orthogonalise(block: &mut Matrix, pivots: &[usize], diagonal: &[f64]) -> Vec<usize> {
     let n = block.rows();
     let mut accepted: Vec<usize> = Vec::new();
@@ -179,30 +195,13 @@ fn orthogonalise(block: &mut Matrix, pivots: &[usize], diagonal: &[f64]) -> Vec<
             accepted.push(index);
         }
     }
-    const CHUNK: usize = 512;
-    let chunks: Vec<usize> = (0..n).step_by(CHUNK).collect();
-    let solved: Vec<Matrix> = chunks
-        .par_iter()
-        .map(|start| {
-            let height = CHUNK.min(n - start);
-            let mut part = Matrix::zeros(height, accepted.len());
-            for (k, index) in accepted.iter().enumerate() {
-                let mut column = block.col(*index)[*start..start + height].to_vec();
-                for j in 0..k {
-                    let share = lower[k][j];
-                    column.iter_mut().zip(part.col(j)).for_each(|(c, f)| *c -= share * f);
-                }
-                column.iter_mut().for_each(|c| *c /= lower[k][k]);
-                part.col_mut(k).copy_from_slice(&column);
-            }
-            part
-        })
-        .collect();
-    for (start, part) in chunks.into_iter().zip(&solved) {
-        for k in 0..accepted.len() {
-            block.col_mut(k)[start..start + part.rows()].copy_from_slice(part.col(k));
-        }
+    let triangle = Matrix::from_fn(accepted.len(), accepted.len(), |i, j| if j <= i { lower[i][j] } else { 0.0 });
+    let mut columns = Matrix::zeros(n, accepted.len());
+    for (k, index) in accepted.iter().enumerate() {
+        columns.col_mut(k).copy_from_slice(block.col(*index));
     }
+    solve_lower_for_rows(&triangle, &mut columns);
+    block.as_mut_slice()[..n * accepted.len()].copy_from_slice(columns.as_slice());
     accepted
 }
 

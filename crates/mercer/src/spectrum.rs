@@ -9,6 +9,7 @@ mod banded;
 mod build;
 mod deleted;
 mod deleted_group;
+mod far;
 mod features;
 pub(crate) mod interpolation;
 mod path;

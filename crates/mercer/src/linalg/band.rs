@@ -10,7 +10,7 @@ mod reduction;
 mod rows;
 
 use super::{Accum, MatMut, MatRef, Par, matmul};
-use super::{DecompositionCheck, Matrix, Parts, exponent_of, multiply_lower, scale_by_power_of_two};
+use super::{DecompositionCheck, Matrix, dot, exponent_of, multiply_lower, scale_by_power_of_two};
 use crate::error::{Error, Result};
 use crate::simd::{LANES, vectorize};
 use rand_chacha::ChaCha8Rng;
@@ -138,12 +138,6 @@ fn product(target: MatMut<'_, f64>, add: Accum, a: MatRef<'_, f64>, b: MatRef<'_
     matmul::matmul(target, add, a, b, factor, Par::Seq);
 }
 
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    let mut sum = Parts::default();
-    sum.add_products(a, b);
-    sum.total()
-}
-
 /// A lower triangle within a band, of as many rows as whole steps need.
 struct Triangle {
     /// By diagonals like B, every column followed by zeros for steps that look beyond the band.
@@ -158,36 +152,54 @@ impl Triangle {
         Triangle { columns: vec![0.0; rows * height], height, inverse_pivots: vec![0.0; rows] }
     }
 
-    /// x ← L⁻¹ x in every lane, and the sums of squares.
+    /// x ← L⁻¹ b in every lane; returns the sums of squares.
     #[inline(always)]
-    fn solve(&self, x: &mut [[f64; LANES]]) -> [f64; LANES] {
+    fn solve(&self, b: &[[f64; LANES]], x: &mut [[f64; LANES]]) -> [f64; LANES] {
+        let (columns, height, pivots) = (&self.columns[..], self.height, &self.inverse_pivots[..]);
         let mut squares = [0.0; LANES];
         for k in (0..x.len()).step_by(STEP) {
             let (done, rest) = x.split_at_mut(k);
             // Four names and no array, or the compiler leaves them in memory.
-            let (mut x0, mut x1, mut x2, mut x3) = (rest[0], rest[1], rest[2], rest[3]);
-            for j in k.saturating_sub(self.height - STEP)..k {
-                let l = &self.columns[j * self.height + k - j..][..STEP];
+            let (mut x0, mut x1, mut x2, mut x3) = (b[k], b[k + 1], b[k + 2], b[k + 3]);
+            for j in k.saturating_sub(height - STEP)..k {
+                let l = &columns[j * height + k - j..][..STEP];
                 x0 = minus(x0, l[0], &done[j]);
                 x1 = minus(x1, l[1], &done[j]);
                 x2 = minus(x2, l[2], &done[j]);
                 x3 = minus(x3, l[3], &done[j]);
             }
-            for (q, mut x) in [x0, x1, x2, x3].into_iter().enumerate() {
-                for p in 0..q {
-                    x = minus(x, self.columns[(k + p) * self.height + q - p], &rest[p]);
-                }
-                // Outside of the loops over lanes, which its bounds would break up.
-                let pivot = self.inverse_pivots[k + q];
-                for lane in 0..LANES {
-                    x[lane] *= pivot;
-                    squares[lane] += x[lane] * x[lane];
-                }
-                rest[q] = x;
-            }
+            rest[0] = x0;
+            rest[1] = x1;
+            rest[2] = x2;
+            rest[3] = x3;
+            let triangle = &columns[k * height..];
+            finish::<0>(triangle, height, pivots[k], rest, &mut squares);
+            finish::<1>(triangle, height, pivots[k + 1], rest, &mut squares);
+            finish::<2>(triangle, height, pivots[k + 2], rest, &mut squares);
+            finish::<3>(triangle, height, pivots[k + 3], rest, &mut squares);
         }
         squares
     }
+}
+
+/// Coordinate Q of a step, once those before it are known: known to the compiler, or it would pass registers through memory.
+#[inline(always)]
+fn finish<const Q: usize>(
+    triangle: &[f64],
+    height: usize,
+    pivot: f64,
+    step: &mut [[f64; LANES]],
+    squares: &mut [f64; LANES],
+) {
+    let mut x = step[Q];
+    for p in 0..Q {
+        x = minus(x, triangle[p * height + Q - p], &step[p]);
+    }
+    for lane in 0..LANES {
+        x[lane] *= pivot;
+        squares[lane] += x[lane] * x[lane];
+    }
+    step[Q] = x;
 }
 
 /// x − l y in every lane, fused: whether a processor has the instruction or not, it rounds alike.

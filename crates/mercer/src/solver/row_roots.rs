@@ -232,7 +232,7 @@ impl Search<'_> {
             s[l] = if is_here[l] { 2.0 * (level - left[l]) / (right[l] - left[l]) - 1.0 } else { 0.0 };
         }
         // Polynomials of a wide grid are not worth more.
-        let settled = if self.tables.grid.step > 0.3 { 1e-4 } else { 1e-7 };
+        let settled = if self.tables.grid.step > 0.3 { 1e-4 } else { 1e-6 };
         for _ in 0..40 {
             let (values, slopes) = value_and_slope(&h, &s);
             let mut longest = 0.0;

@@ -41,12 +41,15 @@ impl Spectrum {
             )));
         }
         eigenvalues.iter_mut().for_each(|d| *d = if *d <= noise { 0.0 } else { *d });
-        let mut basis = match &reflection {
-            Some(reflection) => reflection.expand(&eigen.vectors),
-            None => eigen.vectors,
-        };
         eigenvalues.reverse();
-        reverse_columns(&mut basis);
+        let basis = match &reflection {
+            Some(reflection) => reflection.expand_reversed(&eigen.vectors),
+            None => {
+                let mut basis = eigen.vectors;
+                reverse_columns(&mut basis);
+                basis
+            }
+        };
         let constant = constant_image
             .map(|(own, image)| (own, multiply_transposed(&basis, &Matrix::column_vector(image)).into_vec()));
         Ok(Spectrum {
@@ -217,27 +220,27 @@ impl Reflection {
         let mut data = a.into_vec();
         // Compact in place: column j + 1 without its first entry becomes column j.
         for j in 0..n - 1 {
-            for i in j..n - 1 {
-                let (row, col) = (i + 1, j + 1);
-                data[j * (n - 1) + i] = data[col * n + row] - u[row] * w[col] - w[row] * u[col];
-            }
+            let (start, length) = (j * (n - 1) + j, n - 1 - j);
+            data.copy_within((j + 1) * n + j + 1..(j + 2) * n, start);
+            let column = &mut data[start..start + length];
+            linalg::add_multiple(column, -w[j + 1], &u[j + 1..]);
+            linalg::add_multiple(column, -u[j + 1], &w[j + 1..]);
         }
         data.truncate((n - 1) * (n - 1));
         Matrix::from_columns(n - 1, n - 1, data).expect("the size was just set")
     }
 
-    /// Columns of the smaller space, written in the larger one.
-    fn expand(&self, small: &Matrix) -> Matrix {
-        let n = self.u.len();
-        let mut out = Matrix::zeros(n, small.cols());
-        for k in 0..small.cols() {
-            let source = small.col(k);
-            let inner: f64 = self.u[1..].iter().zip(source).map(|(u, v)| u * v).sum();
+    /// Columns of the smaller space, written in the larger one, the last one first.
+    fn expand_reversed(&self, small: &Matrix) -> Matrix {
+        let (n, cols) = (self.u.len(), small.cols());
+        let mut out = Matrix::zeros(n, cols);
+        for k in 0..cols {
+            let source = small.col(cols - 1 - k);
+            let inner = linalg::dot(&self.u[1..], source);
             let column = out.col_mut(k);
             column[0] = -2.0 * self.u[0] * inner;
-            for i in 1..n {
-                column[i] = source[i - 1] - 2.0 * self.u[i] * inner;
-            }
+            column[1..].copy_from_slice(source);
+            linalg::add_multiple(&mut column[1..], -2.0 * inner, &self.u[1..]);
         }
         out
     }

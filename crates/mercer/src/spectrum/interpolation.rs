@@ -7,12 +7,12 @@
 
 use std::array;
 
-/// Rows that are treated together: two registers of eight.
-pub(crate) const LANES: usize = 16;
+/// Rows that are treated together: four registers of eight, so that one waits while the others work.
+pub(crate) const LANES: usize = 32;
 /// One number of every row of a block.
 pub(crate) type Lanes = [f64; LANES];
 /// Points that one polynomial uses.
-pub(crate) const POINTS: usize = 16;
+pub(crate) const POINTS: usize = 22;
 /// Points beyond the cells that are used, on either side.
 pub(crate) const MARGIN: usize = POINTS / 2 - 1;
 
@@ -138,10 +138,10 @@ pub(crate) fn value_and_slope(p: &Polynomials, s: &Lanes) -> (Lanes, Lanes) {
 mod tests {
     use super::*;
 
-    /// Sums of logistic functions a fifth apart, as tables of paths are, and their logarithms.
+    /// Sums of logistic functions a quarter apart, as tables of paths are, and their logarithms.
     #[test]
     fn polynomials_and_their_logarithms_are_the_functions() {
-        let step = 0.2;
+        let step = 0.25;
         let curve = |x: f64, lane: usize| {
             let share = |d: f64| d / ((d + x.exp()) * (d + x.exp()));
             share(1.0) + 1e-4 * (1.0 + lane as f64) * share(1e-3)

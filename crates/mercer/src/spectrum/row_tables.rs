@@ -1,26 +1,27 @@
-//! The paths of the data without one row, tabulated over γ: all rows, sixteen side by side.
+//! The paths of the data without one row, tabulated over γ: all rows, 32 side by side.
 //!
 //! The curves γ ↦ (residual, N₋, R₋) know nothing of λ and the exponent; once they stand in a table, every (m, λ) is a
 //! root between two of its points. The whole table is four matrix products.
 //!
-//! In log γ the curves are sums of logistic functions, analytic in a strip of half-width π: polynomials through sixteen
-//! points a fifth apart err by about 1e-11. The logarithm of N₋ has singularities at half that distance, and is taken of
-//! the polynomial.
+//! In log γ the curves are sums of logistic functions, analytic in a strip of half-width π: polynomials through 22
+//! points a quarter apart err by less than 1e-10. The logarithm of N₋ has singularities at half that distance, and is taken of
+//! the polynomial. Beyond the spectrum the sums are polynomials in 1/γ, and a few columns of the products give all others.
 
 use std::array;
 
 use rayon::prelude::*;
 
+use super::far::Samples;
 use super::interpolation::{LANES, Lanes, MARGIN, POINTS, Weights};
 use super::{Grid, Spectrum, Target, forget_rounding_squares};
 use crate::linalg::{Matrix, multiply, side_by_side};
 use crate::simd::vectorize;
 
 /// Rows whose products are made together: a whole number of blocks.
-const CHUNK: usize = 16 * LANES;
+const CHUNK: usize = 8 * LANES;
 /// Spacing in log γ.
-const STEP: f64 = 0.2;
-/// The same with many rows, whose tables take memory: polynomials err by about 3e-7 then.
+const STEP: f64 = 0.25;
+/// The same with many rows, whose tables take memory: polynomials err by about 1e-8 then.
 const WIDE_STEP: f64 = 0.4;
 /// From so many rows on.
 pub(crate) const MANY_ROWS: usize = 15_000;
@@ -111,8 +112,10 @@ impl Spectrum {
         let visible = self.eigenvalues.iter().take_while(|d| **d > 0.0).count();
         let d = &self.eigenvalues[..visible];
         let gammas: Vec<f64> = (0..grid.points).map(|g| libm::exp(grid.log_gamma(g))).collect();
-        let first = Matrix::from_fn(visible, grid.points, |k, g| 1.0 / (d[k] + gammas[g]));
-        let second = Matrix::from_fn(visible, grid.points, |k, g| d[k] * first.get(k, g) * first.get(k, g));
+        let samples = Samples::of(&gammas, self.largest());
+        let sampled = samples.gammas();
+        let first = Matrix::from_fn(visible, sampled.len(), |k, g| 1.0 / (d[k] + sampled[g]));
+        let second = Matrix::from_fn(visible, sampled.len(), |k, g| d[k] * first.get(k, g) * first.get(k, g));
         let power = targets.iter().map(|target| target.power).max().unwrap_or(0);
         let sums: Vec<TargetSums> =
             targets.iter().map(|target| TargetSums::new(target, power, d, &first, &second, &gammas)).collect();
@@ -128,9 +131,17 @@ impl Spectrum {
                 // Chunks go side by side: their products need no shares.
                 let chunk = side_by_side(|| Chunk {
                     start,
-                    diagonal: multiply(&squares, &first),
-                    diagonal_norm: multiply(&squares, &second),
-                    duals: sums.iter().map(|sums| [&sums.dual, &sums.norm].map(|w| multiply(&rows, w))).collect(),
+                    diagonal: samples.first_at_all(multiply(&squares, &first)),
+                    diagonal_norm: samples.second_at_all(multiply(&squares, &second)),
+                    duals: sums
+                        .iter()
+                        .map(|sums| {
+                            [
+                                samples.first_at_all(multiply(&rows, &sums.dual)),
+                                samples.second_at_all(multiply(&rows, &sums.norm)),
+                            ]
+                        })
+                        .collect(),
                     rows,
                 });
                 (0..height).step_by(LANES).map(|from| shared.block(&chunk, from)).collect()
@@ -299,7 +310,7 @@ struct TargetSums {
     rounding: f64,
     /// Σ dz².
     limit: f64,
-    /// z/(d + γ) and d z/(d + γ)², r × points.
+    /// z/(d + γ) and d z/(d + γ)², r × samples.
     dual: Matrix,
     norm: Matrix,
     /// N and γ²Σ z²/(d + γ)² of all rows.
@@ -309,23 +320,27 @@ struct TargetSums {
 
 impl TargetSums {
     fn new(target: &Target, power: i32, d: &[f64], first: &Matrix, second: &Matrix, gammas: &[f64]) -> Self {
-        let visible = d.len();
         let by = target.power - power;
         let scaled = |values: &[f64]| values.iter().map(|v| libm::ldexp(*v, by)).collect::<Vec<f64>>();
         let (z, outside, centred) = (scaled(&target.z), scaled(&target.outside), scaled(&target.centred));
         let square = |values: &[f64]| values.iter().map(|v| v * v).sum::<f64>();
-        let times_z = |m: &Matrix| Matrix::from_fn(visible, m.cols(), |k, g| m.get(k, g) * z[k]);
+        let times_z = |m: &Matrix| Matrix::from_fn(d.len(), m.cols(), |k, g| m.get(k, g) * z[k]);
         let (dual, norm) = (times_z(first), times_z(second));
+        // Σ weight(d, γ) (z/(d + γ))².
+        let sum = |weight: &dyn Fn(f64, f64) -> f64| -> Vec<f64> {
+            let at = |gamma: &f64| {
+                d.iter().zip(&z).map(|(d, z)| (z / (d + gamma)) * (z / (d + gamma)) * weight(*d, *gamma)).sum()
+            };
+            gammas.iter().map(at).collect()
+        };
         let mean = 16.0 * f64::EPSILON * libm::ldexp(target.mean, -power);
         TargetSums {
             centred_energy: square(&centred),
-            null_energy: square(&outside) + square(&z[visible..]),
+            null_energy: square(&outside) + square(&z[d.len()..]),
             rounding: 1e-28 * square(&centred) + mean * mean,
             limit: d.iter().zip(&z).map(|(d, z)| d * z * z).sum(),
-            whole_norm: (0..gammas.len()).map(|g| norm.col(g).iter().zip(&z).map(|(a, b)| a * b).sum()).collect(),
-            whole_train: (0..gammas.len())
-                .map(|g| dual.col(g).iter().map(|a| a * gammas[g]).map(|a| a * a).sum())
-                .collect(),
+            whole_norm: sum(&|d, _| d),
+            whole_train: sum(&|_, gamma| gamma * gamma),
             z,
             outside,
             centred,

@@ -304,7 +304,9 @@ impl<'a> Trials<'a> {
             return Ok(None);
         }
         (self.stage)("pivoting")?;
-        match factor_if_possible(&**kernel, &self.design.points, ROUNDING, n / 2, self.fit.seed) {
+        // Beyond such a rank the decomposition of the whole matrix takes less time.
+        let most = if self.method == Method::Band { n * 3 / 4 } else { n * 5 / 6 };
+        match factor_if_possible(&**kernel, &self.design.points, ROUNDING, most, self.fit.seed) {
             Some(found) => self.on_factor(kernel, found).map(Some),
             None => Ok(None),
         }

@@ -4,9 +4,8 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::super::{Accum, MatMut, MatRef, Matrix, Par, triangular_solve};
-use super::{dot, product};
-use crate::simd::vectorize;
+use super::super::{Accum, MatMut, MatRef, Matrix, Par, add_multiple, dot, triangular_solve};
+use super::product;
 
 /// Side of the tiles in which the matrix is updated: one (half a megabyte) stays in a core's own cache while
 /// three products use it.
@@ -148,10 +147,7 @@ fn triangularize(panel: &mut Matrix) -> Matrix {
             for other in rest.chunks_exact_mut(m).take(end - j - 1) {
                 let other = &mut other[j..];
                 let factor = dot(v, other) / tau;
-                vectorize(
-                    #[inline(always)]
-                    || other.iter_mut().zip(&*v).for_each(|(x, v)| *x -= factor * v),
-                );
+                add_multiple(other, -factor, v);
             }
         }
         let part = y.view().submatrix(start, start, m - start, end - start);

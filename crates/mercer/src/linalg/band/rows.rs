@@ -86,8 +86,7 @@ impl Shift<'_> {
                     }
                     *sums = total;
                 }
-                workspace.copy_from_slice(rows);
-                diagonal[0] = self.factor.lower.solve(workspace);
+                diagonal[0] = self.factor.lower.solve(rows, workspace);
             },
         );
         out
