@@ -7,8 +7,8 @@
 
 use std::array;
 
-/// Rows that are treated together: four registers of eight, so that one waits while the others work.
-pub(crate) const LANES: usize = 32;
+/// Rows that are treated together: two registers of eight.
+pub(crate) const LANES: usize = 16;
 /// One number of every row of a block.
 pub(crate) type Lanes = [f64; LANES];
 /// Points that one polynomial uses.

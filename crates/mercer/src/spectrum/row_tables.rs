@@ -1,4 +1,4 @@
-//! The paths of the data without one row, tabulated over γ: all rows, 32 side by side.
+//! The paths of the data without one row, tabulated over γ: all rows, sixteen side by side.
 //!
 //! The curves γ ↦ (residual, N₋, R₋) know nothing of λ and the exponent; once they stand in a table, every (m, λ) is a
 //! root between two of its points. The whole table is four matrix products.
@@ -18,7 +18,7 @@ use crate::linalg::{Matrix, multiply, side_by_side};
 use crate::simd::vectorize;
 
 /// Rows whose products are made together: a whole number of blocks.
-const CHUNK: usize = 8 * LANES;
+const CHUNK: usize = 16 * LANES;
 /// Spacing in log γ.
 const STEP: f64 = 0.25;
 /// The same with many rows, whose tables take memory: polynomials err by about 1e-8 then.
