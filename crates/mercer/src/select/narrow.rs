@@ -14,6 +14,9 @@ const COARSE: usize = 24;
 /// Ridges whose error is within this factor of the least are kept, and one more on either side.
 const FACTOR: f64 = 1.25;
 
+/// Ridges below this share of the least eigenvalue are not told apart.
+const BELOW_SPECTRUM: f64 = 1e-4;
+
 impl Judge<'_> {
     /// The same on the part of the path that a search without given λ need look at.
     pub fn narrowed_for(self, search: &Search) -> Self {
@@ -29,7 +32,11 @@ impl Judge<'_> {
         let least = scores.iter().copied().fold(f64::INFINITY, f64::min);
         let is_near = |i: &usize| scores[*i] <= FACTOR * least;
         let (Some(first), Some(last)) = ((0..COARSE).find(is_near), (0..COARSE).rfind(is_near)) else { return self };
-        self.within(ridge(first.saturating_sub(1)), ridge((last + 1).min(COARSE - 1)))
+        // Far below the spectrum nothing changes any more.
+        let bottom = libm::log(BELOW_SPECTRUM * self.spectrum().smallest_positive() / self.spectrum().largest());
+        let low = ridge(first.saturating_sub(1)).max(bottom);
+        let high = ridge((last + 1).min(COARSE - 1));
+        if low < high { self.within(low, high) } else { self }
     }
 }
 

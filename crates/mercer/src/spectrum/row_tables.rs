@@ -21,12 +21,12 @@ use crate::simd::vectorize;
 const CHUNK: usize = 16 * LANES;
 /// Spacing in log γ.
 const STEP: f64 = 0.25;
-/// The same with many rows, whose tables take memory: polynomials err by about 1e-8 then.
-const WIDE_STEP: f64 = 0.4;
+/// The same with many rows, whose tables take memory: polynomials err by about 1e-7 then.
+const WIDE_STEP: f64 = 0.5;
 /// From so many rows on.
 pub(crate) const MANY_ROWS: usize = 15_000;
 /// Spacing around the ridge that was chosen.
-const CLOSE_STEP: f64 = 0.05;
+const CLOSE_STEP: f64 = 0.1;
 /// How far from it, in log γ, deletions are looked for.
 const NEAR: f64 = 0.4;
 
@@ -108,7 +108,7 @@ impl Spectrum {
         let floor = -super::deleted::LOG_MIXED;
         let start = floor - step * (((floor - low) / step).ceil() + MARGIN as f64);
         let mut grid = Grid::around(self.largest(), start, high + step * MARGIN as f64, step);
-        grid.points = grid.points.max(2 * POINTS);
+        grid.points = grid.points.max(POINTS + 4);
         let visible = self.eigenvalues.iter().take_while(|d| **d > 0.0).count();
         let d = &self.eigenvalues[..visible];
         let gammas: Vec<f64> = (0..grid.points).map(|g| libm::exp(grid.log_gamma(g))).collect();
