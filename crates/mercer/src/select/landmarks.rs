@@ -16,9 +16,9 @@ use crate::low_rank::{Landmarks, span};
 use crate::spectrum::Spectrum;
 
 /// Rows of the part.
-const ROWS: usize = 3000;
+const ROWS: usize = 4000;
 /// Landmarks at most.
-const RANK: usize = 225;
+const RANK: usize = 300;
 /// A squared error must be below this share of that with centres for another choice.
 const BETTER: f64 = 0.98;
 

@@ -120,6 +120,8 @@ impl Spectrum {
         let sums: Vec<TargetSums> =
             targets.iter().map(|target| TargetSums::new(target, power, d, &first, &second, &gammas)).collect();
         let shared = Shared { spectrum: self, grid, d, gammas: &gammas, sums: &sums, power, has_train };
+        let weighings = beside(&first, &second);
+        let pulls: Vec<Matrix> = sums.iter().map(|sums| beside(&sums.dual, &sums.norm)).collect();
         let starts: Vec<usize> = (0..n).step_by(CHUNK).collect();
         let blocks: Vec<Vec<RowBlock>> = starts
             .into_par_iter()
@@ -129,20 +131,14 @@ impl Spectrum {
                 let mut squares = rows.clone();
                 squares.as_mut_slice().iter_mut().for_each(|q| *q *= *q);
                 // Chunks go side by side: their products need no shares.
-                let chunk = side_by_side(|| Chunk {
-                    start,
-                    diagonal: samples.first_at_all(multiply(&squares, &first)),
-                    diagonal_norm: samples.second_at_all(multiply(&squares, &second)),
-                    duals: sums
-                        .iter()
-                        .map(|sums| {
-                            [
-                                samples.first_at_all(multiply(&rows, &sums.dual)),
-                                samples.second_at_all(multiply(&rows, &sums.norm)),
-                            ]
-                        })
-                        .collect(),
-                    rows,
+                let chunk = side_by_side(|| {
+                    let of_both = |rows: &Matrix, both: &Matrix| -> [Matrix; 2] {
+                        let [first, second] = halves(multiply(rows, both));
+                        [samples.first_at_all(first), samples.second_at_all(second)]
+                    };
+                    let [diagonal, diagonal_norm] = of_both(&squares, &weighings);
+                    let duals = pulls.iter().map(|pulls| of_both(&rows, pulls)).collect();
+                    Chunk { start, diagonal, diagonal_norm, duals, rows }
                 });
                 (0..height).step_by(LANES).map(|from| shared.block(&chunk, from)).collect()
             })
@@ -151,6 +147,20 @@ impl Spectrum {
         let log_unit = 2.0 * f64::from(power) * std::f64::consts::LN_2;
         Some(RowTables { grid, weights: Weights::new(), blocks, targets: targets.len(), log_unit })
     }
+}
+
+/// Two matrices of the same shape as one: a product with both packs its other factor once.
+fn beside(left: &Matrix, right: &Matrix) -> Matrix {
+    let data = [left.as_slice(), right.as_slice()].concat();
+    Matrix::from_columns(left.rows(), left.cols() + right.cols(), data).unwrap_or_default()
+}
+
+/// And apart again.
+fn halves(both: Matrix) -> [Matrix; 2] {
+    let (rows, cols) = (both.rows(), both.cols() / 2);
+    let mut left = both.into_vec();
+    let right = left.split_off(rows * cols);
+    [left, right].map(|data| Matrix::from_columns(rows, cols, data).unwrap_or_default())
 }
 
 /// Products of some rows with what all rows share: rows × points.
