@@ -52,6 +52,8 @@ PREDICT = """
 model = make().fit(x, y)
 many = np.tile(x, (-(-rows // len(x)), 1))[:rows] + 0.01
 model.predict(many[:100])
+with open("/proc/self/clear_refs", "w") as peak:  # the peak of the fit would hide that of the prediction
+    peak.write("5")
 before = usage()
 values = model.predict(many)
 after = usage()
