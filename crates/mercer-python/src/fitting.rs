@@ -1,5 +1,6 @@
 //! The front doors.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use mercer::learn::ManyClasses;
@@ -13,6 +14,7 @@ use crate::found::Found;
 use crate::model::Model;
 use crate::refusal::refused;
 use crate::settings::{Choosing, Columns, LossSettings, Reading, Size};
+use crate::source::{Source, SparseRows};
 use crate::table::Table;
 use crate::work::run;
 
@@ -32,7 +34,7 @@ pub fn fit_power(
     run(py, move |observer| {
         let fitted = fit.observer(observer).fit_frame(&frame, &roles)?;
         let found = Found::of_power(&fitted);
-        Ok(Model::new(fitted.model, found, (frame, roles.weight)))
+        Ok(Model::new(fitted.model, found, Source::Power(frame, roles)))
     })
 }
 
@@ -79,9 +81,9 @@ pub fn fit_loss(
     let learn = learner(&reading, &choosing, &loss).map_err(refused)?;
     let (frame, roles) = (table.frame(), columns.to_roles());
     run(py, move |observer| {
-        let learned = learn.observer(observer).fit_frame(&frame, &roles)?;
+        let learned = learn.clone().observer(observer).fit_frame(&frame, &roles)?;
         let found = Found::of_loss(&learned);
-        Ok(Model::new(learned.model, found, (frame, roles.weight)))
+        Ok(Model::new(learned.model, found, Source::Loss(frame, roles, Box::new(learn))))
     })
 }
 
@@ -142,9 +144,9 @@ pub fn fit_linear(
     let fit = linear(&reading, &choosing, penalty, gamma, tolerance).map_err(refused)?;
     let (frame, roles) = (table.frame(), columns.to_roles());
     run(py, move |observer| {
-        let fitted = fit.observer(observer).fit_frame(&frame, &roles)?;
+        let fitted = fit.clone().observer(observer).fit_frame(&frame, &roles)?;
         let found = Found::of_linear(&fitted);
-        Ok(Model::new(fitted.model, found, (frame, roles.weight)))
+        Ok(Model::new(fitted.model, found, Source::Linear(frame, roles, Box::new(fit))))
     })
 }
 
@@ -178,10 +180,10 @@ pub fn fit_sparse(
     let y = matrix(&y);
     let weights: Option<Vec<f64>> = weights.map(|weights| weights.as_array().iter().copied().collect());
     run(py, move |observer| {
-        let x = sparse(width, &starts, &places, &values)?;
-        let fitted = fit.observer(observer).fit_sparse(&x, &y, weights.as_deref(), groups.as_deref())?;
+        let rows = SparseRows { x: sparse(width, &starts, &places, &values)?, y, weights, groups };
+        let fitted = rows.fit(&fit.clone().observer(observer))?;
         let found = Found::of_linear(&fitted);
-        Ok(Model::without_rows(fitted.model, found))
+        Ok(Model::new(fitted.model, found, Source::Sparse(Arc::new(rows), Box::new(fit))))
     })
 }
 
@@ -278,7 +280,7 @@ pub fn fit_automatic(
     run(py, move |observer| {
         let automated = automatic.observer(observer).fit_frame(&frame, &roles)?;
         let found = Found::of_automatic(&automated);
-        Ok(Model::new(automated.fitted.model, found, (frame, roles.weight)))
+        Ok(Model::new(automated.fitted.model, found, Source::Power(frame, roles)))
     })
 }
 

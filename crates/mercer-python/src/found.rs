@@ -38,6 +38,8 @@ pub struct Trial {
     standard_errors: Option<Vec<f64>>,
     /// Coefficients that are not 0, where the penalty makes some of them 0.
     support: Option<Vec<usize>>,
+    /// After how many folds a λ was dropped from the race, where one was held.
+    dropped_after_folds: Option<Vec<Option<usize>>>,
 }
 
 /// One candidate of the automatic search.
@@ -73,6 +75,7 @@ impl Found {
             scores: trial.scores.clone(),
             standard_errors: Some(trial.standard_errors.clone()),
             support: None,
+            dropped_after_folds: Some(trial.dropped.clone()),
         };
         let trials = learned.tried.iter().map(trial).collect();
         Found { trials, ..Found::default() }
@@ -89,6 +92,7 @@ impl Found {
             scores: trial.scores.clone(),
             standard_errors: trial.standard_errors.clone(),
             support: Some(trial.support.clone()),
+            dropped_after_folds: None,
         };
         let trials = fitted.tried.iter().map(trial).collect();
         Found { trials, ..Found::default() }
@@ -125,6 +129,7 @@ fn of_surface(tried: &Tried, surface: &Surface, targets: &[String]) -> Vec<Trial
         scores: surface.scores[e].iter().map(|score| score.value).collect(),
         standard_errors: surface.scores[e].iter().map(|score| score.standard_error).collect(),
         support: None,
+        dropped_after_folds: None,
     };
     surface.exponents.iter().enumerate().map(trial).collect()
 }

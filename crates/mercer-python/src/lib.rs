@@ -6,6 +6,7 @@
 //! | `settings` | dictionaries of settings become fits |
 //! | `fitting` | the four front doors: kernels, losses, linear functions, everything by itself |
 //! | `model` | a fitted model: predictions, intervals, effects, bytes |
+//! | `source` | what a fit was made of, to make it again without a row, a fold, or along λ |
 //! | `found` | what a fit knew beside its model, as plain numbers |
 //! | `kernels` | kernel matrices and landmarks |
 //! | `work` | without the interpreter's lock, on a pool of our own, and stopped by Ctrl-C |
@@ -19,6 +20,7 @@ mod kernels;
 mod model;
 mod refusal;
 mod settings;
+mod source;
 mod table;
 mod work;
 

@@ -14,6 +14,7 @@ use pyo3::types::PyBytes;
 
 use crate::found::{Found, SearchFacts, Trial};
 use crate::refusal::{refused, unreadable};
+use crate::source::Source;
 use crate::table::Table;
 use crate::work::run;
 
@@ -25,8 +26,8 @@ const BLOCK: usize = 1 << 14;
 pub struct Model {
     model: Arc<mercer::Model>,
     found: Found,
-    /// The table of the fit and its column of weights: for what needs rows that the model does not hold.
-    training: Option<(Arc<Frame>, Option<String>)>,
+    /// What the fit was made of: for what needs rows that the model does not hold.
+    source: Option<Arc<Source>>,
 }
 
 /// A point of a path.
@@ -55,28 +56,39 @@ pub struct EffectFacts {
 }
 
 impl Model {
-    /// A model with what its fit found, and the table of the fit.
-    pub fn new(model: mercer::Model, found: Found, training: (Arc<Frame>, Option<String>)) -> Self {
+    /// A model with what its fit found, and what it was made of.
+    pub fn new(model: mercer::Model, found: Found, source: Source) -> Self {
         // A kernel expansion over all rows holds them.
         let holds_rows = model.holds_training();
-        Model { model: Arc::new(model), found, training: (!holds_rows).then_some(training) }
-    }
-
-    /// The same for rows that were never a table.
-    pub fn without_rows(model: mercer::Model, found: Found) -> Self {
-        Model { model: Arc::new(model), found, training: None }
+        Model { model: Arc::new(model), found, source: (!holds_rows).then(|| Arc::new(source)) }
     }
 
     fn of_bytes(bytes: &[u8]) -> PyResult<Self> {
         let model = format::from_bytes(bytes).map_err(|error| refused(error.into()))?;
-        Ok(Model::without_rows(model, Found::default()))
+        Ok(Model { model: Arc::new(model), found: Found::default(), source: None })
+    }
+
+    /// What folds are fitted again from, for a model that has no decomposition.
+    fn source_for_refits(&self, reason: &str, method: Option<&str>) -> Result<Arc<Source>> {
+        if let Meaning::Classes { .. } = self.model.meaning() {
+            let must = "one of numbers for an interval: classes have no order (predict_proba has their probabilities)";
+            return Err(Error::argument("the model", must, reason));
+        }
+        if let Some(other) = method.filter(|method| *method != "cv+") {
+            let must = format!("cv+, from fits without each fold, because {reason}");
+            return Err(Error::argument("the method of an interval", must, other));
+        }
+        match &self.source {
+            Some(source) => Ok(Arc::clone(source)),
+            None => self.rows_of_fit().and(Err(Error::argument("the model", "fitted in this process", reason))),
+        }
     }
 
     /// The rows of the fit, from the model or from the table.
     fn rows_of_fit(&self) -> Result<Training> {
-        match (self.model.training(), &self.training) {
+        match (self.model.training(), self.source.as_ref().and_then(|source| source.table())) {
             (Some(training), _) => Ok(training),
-            (None, Some((frame, weight))) => self.model.training_from(frame, weight.as_deref()),
+            (None, Some((frame, weight))) => self.model.training_from(frame, weight),
             (None, None) => {
                 let got = "one that was loaded or unpickled, or fitted to sparse rows";
                 Err(Error::argument("the model", "one that holds the rows of its fit", got))
@@ -127,18 +139,18 @@ impl Model {
 
     /// Every target (or decision value) of every row; NaN where a missing cell leaves a row without.
     fn predict<'py>(&self, py: Python<'py>, table: &Table) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let (model, frame) = (Arc::clone(&self.model), table.frame());
-        let values = run(py, move |observer| in_parts(&frame, &observer, |part| model.predict_frame(part)))?;
+        let (model, part) = (Arc::clone(&self.model), table.part());
+        let values = run(py, move |observer| in_parts(&part, &observer, |rows| model.predict_frame(rows)))?;
         to_array(py, values)
     }
 
     /// The class of every row, as a place among the classes; −1 where there is none.
     fn classes_of<'py>(&self, py: Python<'py>, table: &Table) -> PyResult<Bound<'py, PyArray1<i64>>> {
-        let (model, frame) = (Arc::clone(&self.model), table.frame());
+        let (model, part) = (Arc::clone(&self.model), table.part());
         let codes = run(py, move |observer| {
             let number = |code: Option<usize>| code.map(|code| code as f64);
-            let codes = |part: &Frame| Ok(vec![model.classes_of_frame(part)?.into_iter().map(number).collect()]);
-            in_parts(&frame, &observer, codes)
+            let codes = |rows: &Frame| Ok(vec![model.classes_of_frame(rows)?.into_iter().map(number).collect()]);
+            in_parts(&part, &observer, codes)
         })?;
         let code = |code: &f64| if code.is_nan() { -1 } else { *code as i64 };
         Ok(PyArray1::from_iter(py, codes.as_slice().iter().map(code)))
@@ -146,45 +158,45 @@ impl Model {
 
     /// The probability of every class for every row.
     fn probabilities<'py>(&self, py: Python<'py>, table: &Table) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let (model, frame) = (Arc::clone(&self.model), table.frame());
-        let values = run(py, move |observer| in_parts(&frame, &observer, |part| model.probabilities_of_frame(part)))?;
+        let (model, part) = (Arc::clone(&self.model), table.part());
+        let values = run(py, move |observer| in_parts(&part, &observer, |rows| model.probabilities_of_frame(rows)))?;
         to_array(py, values)
     }
 
-    /// Lower and upper ends for every row and target: rows × targets × 2.
+    /// Lower and upper ends for every row and target: rows × targets × 2. Without a method, the one that suits the model.
+    #[pyo3(signature = (table, level, method, folds, seed))]
     fn intervals<'py>(
         &self,
         py: Python<'py>,
         table: &Table,
         level: f64,
-        method: &str,
+        method: Option<&str>,
         folds: usize,
         seed: u64,
     ) -> PyResult<Bound<'py, PyArray3<f64>>> {
         let (model, frame) = (Arc::clone(&self.model), table.frame());
-        let training = match self.model.is_not_spectral() {
+        let (targets, rows) = (model.summaries().len(), frame.rows());
+        let bounds = match self.model.is_not_spectral() {
             Some(reason) => {
-                let must = "of the squared loss with the penalty λ‖f‖ᵐ for an interval (quantiles have their own: \
-                            QuantileRegressor)";
-                Err(Error::argument("the model", must, reason))
+                let source = self.source_for_refits(&reason, method).map_err(refused)?;
+                run(py, move |observer| source.intervals(&model, (level, folds, seed), &frame, &observer))?
             }
-            None => self.rows_of_fit(),
-        }
-        .map_err(refused)?;
-        let method = match method {
-            "jackknife+" => Method::JackknifePlus,
-            "cv+" => Method::CvPlus(Folds::random(training.rows(), folds, seed).map_err(refused)?),
-            "gaussian-process" => Method::GaussianProcess,
-            other => {
-                let must = "jackknife+, cv+ or gaussian-process";
-                return Err(refused(Error::argument("the method of an interval", must, other)));
+            None => {
+                let training = self.rows_of_fit().map_err(refused)?;
+                let method = match method.unwrap_or("jackknife+") {
+                    "jackknife+" => Method::JackknifePlus,
+                    "cv+" => Method::CvPlus(Folds::random(training.rows(), folds, seed).map_err(refused)?),
+                    "gaussian-process" => Method::GaussianProcess,
+                    other => {
+                        let must = "jackknife+, cv+ or gaussian-process";
+                        return Err(refused(Error::argument("the method of an interval", must, other)));
+                    }
+                };
+                run(py, move |observer| {
+                    Intervals::new(&model, training, &method, level, Some(&observer))?.at_frame(&frame, Some(&observer))
+                })?
             }
         };
-        let targets = model.summaries().len();
-        let rows = frame.rows();
-        let bounds = run(py, move |observer| {
-            Intervals::new(&model, training, &method, level, Some(&observer))?.at_frame(&frame, Some(&observer))
-        })?;
         let mut cells = Vec::with_capacity(rows * targets * 2);
         for row in 0..rows {
             for target in &bounds {
@@ -199,9 +211,9 @@ impl Model {
     #[pyo3(signature = (table=None))]
     fn effects(&self, py: Python<'_>, table: Option<&Table>) -> PyResult<(Vec<EffectFacts>, Option<String>)> {
         // Without a table at the rows of the fit, which support vectors and landmarks are not.
-        let rows_of_fit = || self.training.as_ref().map(|(frame, _)| Arc::clone(frame));
+        let rows_of_fit = || self.source.as_ref()?.table().map(|(frame, _)| Arc::clone(frame));
         let (model, frame) = (Arc::clone(&self.model), table.map(Table::frame).or_else(rows_of_fit));
-        let training = match &self.training {
+        let training = match self.source.as_ref().and_then(|source| source.table()) {
             Some(_) if self.model.is_not_a_sum_over_rows().is_none() => Some(self.rows_of_fit().map_err(refused)?),
             _ => None,
         };
@@ -238,11 +250,15 @@ impl Model {
         Ok(points.into_iter().map(facts).collect())
     }
 
-    /// The leave-one-out residuals: rows × targets.
+    /// The leave-one-out residuals, for classes decision values: rows × targets.
     fn leave_one_out<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let columns = match &self.found.leave_one_out {
-            Some(known) => known.clone(),
-            None => {
+        let columns = match (&self.found.leave_one_out, &self.source) {
+            (Some(known), _) => known.clone(),
+            (None, Some(source)) => {
+                let (model, source) = (Arc::clone(&self.model), Arc::clone(source));
+                run(py, move |observer| source.leave_one_out(&model, &observer))?
+            }
+            (None, None) => {
                 let (model, training) = (Arc::clone(&self.model), self.rows_of_fit().map_err(refused)?);
                 run(py, move |_| model.leave_one_out(training))?
             }
@@ -253,6 +269,17 @@ impl Model {
     /// The criterion wherever it was computed.
     fn trials(&self) -> Vec<Trial> {
         self.found.trials.clone()
+    }
+
+    /// The criterion along λ: where it was computed, else on a path that is tried now.
+    fn tried_path(&self, py: Python<'_>) -> PyResult<Vec<Trial>> {
+        match &self.source {
+            Some(source) if self.found.trials.is_empty() => {
+                let (model, source) = (Arc::clone(&self.model), Arc::clone(source));
+                run(py, move |observer| source.path(&model, observer))
+            }
+            _ => Ok(self.found.trials.clone()),
+        }
     }
 
     /// What the automatic search tried; `None` for a model that came from bytes.
@@ -326,16 +353,16 @@ impl Model {
 
 /// Columns of numbers for every row, block after block; NaN where there is none.
 fn in_parts(
-    frame: &Frame,
+    (frame, above): &(Arc<Frame>, usize),
     observer: &mercer::Observer,
     of: impl Fn(&Frame) -> Result<Vec<Vec<Option<f64>>>>,
 ) -> Result<Matrix> {
     let mut columns: Vec<Vec<f64>> = Vec::new();
-    for part in parts(frame) {
+    for (start, rows) in blocks(frame) {
         if !observer("predicting") {
             return Err(Error::Interrupted);
         }
-        let found = of(part.as_ref().unwrap_or(frame))?;
+        let found = of(rows.as_ref().unwrap_or(frame)).map_err(|error| error.below(above + start))?;
         columns.resize_with(found.len(), || Vec::with_capacity(frame.rows()));
         for (column, values) in columns.iter_mut().zip(found) {
             column.extend(values.into_iter().map(|value| value.unwrap_or(f64::NAN)));
@@ -344,11 +371,12 @@ fn in_parts(
     Matrix::from_columns(frame.rows(), columns.len(), columns.concat())
 }
 
-/// The table in blocks of rows; one block is the table itself.
-fn parts(frame: &Frame) -> impl Iterator<Item = Option<Frame>> + '_ {
+/// The table in blocks of rows, each with the row it starts at; one block is the table itself.
+fn blocks(frame: &Frame) -> impl Iterator<Item = (usize, Option<Frame>)> + '_ {
     let rows = frame.rows();
     (0..rows.max(1)).step_by(BLOCK).map(move |start| {
-        (rows > BLOCK).then(|| frame.select_rows(&(start..(start + BLOCK).min(rows)).collect::<Vec<usize>>()))
+        let part = || frame.select_rows(&(start..(start + BLOCK).min(rows)).collect::<Vec<usize>>());
+        (start, (rows > BLOCK).then(part))
     })
 }
 

@@ -12,12 +12,19 @@ use crate::refusal::{internal, refused};
 #[pyclass(module = "mercer._core")]
 pub struct Table {
     frame: Arc<Frame>,
+    /// The rows above it in the table that it is a part of: errors count them.
+    above: usize,
 }
 
 impl Table {
     /// The table itself.
     pub fn frame(&self) -> Arc<Frame> {
         Arc::clone(&self.frame)
+    }
+
+    /// The table, and how many rows are above it.
+    pub fn part(&self) -> (Arc<Frame>, usize) {
+        (self.frame(), self.above)
     }
 
     fn push(&mut self, name: String, column: Column) -> PyResult<()> {
@@ -28,20 +35,22 @@ impl Table {
 
 #[pymethods]
 impl Table {
-    /// A table of `rows` rows and no columns.
+    /// A table of `rows` rows and no columns; `above` rows of a larger table are above it.
     #[new]
-    fn new(rows: usize) -> Self {
-        Table { frame: Arc::new(Frame::new(rows)) }
+    #[pyo3(signature = (rows, above=0))]
+    fn new(rows: usize, above: usize) -> Self {
+        Table { frame: Arc::new(Frame::new(rows)), above }
     }
 
     /// The columns of an array of any layout.
     #[staticmethod]
-    fn from_array(x: PyReadonlyArray2<'_, f64>, names: Vec<String>) -> PyResult<Self> {
+    #[pyo3(signature = (x, names, above=0))]
+    fn from_array(x: PyReadonlyArray2<'_, f64>, names: Vec<String>, above: usize) -> PyResult<Self> {
         let x = x.as_array();
         if names.len() != x.ncols() {
             return Err(refused(mercer::Error::shape("the names", format!("{} entries", x.ncols()), names.len())));
         }
-        let mut table = Table::new(x.nrows());
+        let mut table = Table::new(x.nrows(), above);
         for (j, name) in names.into_iter().enumerate() {
             table.push(name, Column::Number(x.column(j).iter().copied().collect()))?;
         }

@@ -7,7 +7,7 @@ mod labels;
 mod logarithm;
 
 pub use design::{Design, Roles};
-pub(crate) use design::{group_codes, target_numbers};
+pub(crate) use design::{group_codes, plain_numbers, target_numbers};
 pub(crate) use encoder::project;
 pub use encoder::{Encoder, Encoding, Feature, Missing, Scale, TextAs};
 pub use frame::{Column, Frame};

@@ -11,6 +11,9 @@
 //! fits only. For a model on landmarks the fits without rows have the same landmarks; these were chosen without a look at the
 //! targets, but at the rows.
 //!
+//! [`Intervals`] reads the fits without rows off one decomposition: for the squared loss with λ‖f‖ᵐ. [`RefittedIntervals`] makes the fits of
+//! CV+ one by one, for everything else.
+//!
 //! ```
 //! use mercer::interval::{Intervals, Method};
 //! use mercer::prelude::*;
@@ -28,6 +31,7 @@
 
 mod normal;
 mod process;
+mod refits;
 
 use crate::criterion::Folds;
 use crate::data::Frame;
@@ -40,6 +44,8 @@ use crate::solver::deletion::{Deletions, Divisor, GroupDeletions};
 use crate::spectrum::Projector;
 use crate::training::{Refitted, Training, told};
 use process::Process;
+
+pub use refits::RefittedIntervals;
 
 /// How intervals are made.
 #[derive(Debug, Clone, PartialEq)]
@@ -174,12 +180,13 @@ impl<'m> Intervals<'m> {
                     Source::Rows(deletions) => {
                         let predicted = deletions[t].predict(&projected);
                         let residuals: Vec<f64> = deletions[t].fits.iter().map(|fit| fit.residual).collect();
-                        self.plus(&predicted, &residuals, |i| i, lower, upper);
+                        order_statistics(self.level, &predicted, &residuals, |i| i, lower, upper);
                     }
                     Source::Groups(deletions) => {
                         let predicted = deletions[t].predict(&projected);
                         let group_of = &deletions[t].group_of;
-                        self.plus(&predicted, &deletions[t].residuals, |i| group_of[i], lower, upper);
+                        let residuals = &deletions[t].residuals;
+                        order_statistics(self.level, &predicted, residuals, |i| group_of[i], lower, upper);
                     }
                     Source::Process(processes) => {
                         let half = normal::two_sided(self.level);
@@ -200,29 +207,29 @@ impl<'m> Intervals<'m> {
         }
         Ok(ends)
     }
+}
 
-    /// The order statistics of f₋ᵢ(x) ∓ |eᵢ|, row by row; `column(i)` is where the fit without row i stands.
-    fn plus(
-        &self,
-        predicted: &Matrix,
-        residuals: &[f64],
-        column: impl Fn(usize) -> usize,
-        lower: &mut Vec<f64>,
-        upper: &mut Vec<f64>,
-    ) {
-        let n = residuals.len();
-        let rank = rank(self.level, n);
-        let mut values = vec![0.0; n];
-        for row in 0..predicted.rows() {
-            let mut order = |sign: f64, place: usize| {
-                for (i, value) in values.iter_mut().enumerate() {
-                    *value = predicted.get(row, column(i)) + sign * residuals[i].abs();
-                }
-                *values.select_nth_unstable_by(place, f64::total_cmp).1
-            };
-            lower.push(order(-1.0, rank - 1));
-            upper.push(order(1.0, n - rank));
-        }
+/// The order statistics of f₋ᵢ(x) ∓ |eᵢ|, row by row; `column(i)` is where the fit without row i stands.
+fn order_statistics(
+    level: f64,
+    predicted: &Matrix,
+    residuals: &[f64],
+    column: impl Fn(usize) -> usize,
+    lower: &mut Vec<f64>,
+    upper: &mut Vec<f64>,
+) {
+    let n = residuals.len();
+    let rank = rank(level, n);
+    let mut values = vec![0.0; n];
+    for row in 0..predicted.rows() {
+        let mut order = |sign: f64, place: usize| {
+            for (i, value) in values.iter_mut().enumerate() {
+                *value = predicted.get(row, column(i)) + sign * residuals[i].abs();
+            }
+            *values.select_nth_unstable_by(place, f64::total_cmp).1
+        };
+        lower.push(order(-1.0, rank - 1));
+        upper.push(order(1.0, n - rank));
     }
 }
 

@@ -9,6 +9,7 @@ mod calibrate;
 mod finish;
 mod forecast;
 mod landmarks;
+mod left_out;
 mod measure;
 mod part;
 mod race;
@@ -30,6 +31,7 @@ use crate::model::{Model, Summary};
 use crate::plan::Plan;
 use crate::range::check_rising;
 
+pub use left_out::LeftOut;
 pub use measure::Measure;
 pub(crate) use measure::log_sum_exp;
 pub(crate) use targets::class_of;
@@ -122,6 +124,10 @@ pub struct Learned {
     pub plan: Plan,
     /// The rows that were used; for classes the targets are their codes.
     pub design: Design,
+    /// What each model was fitted to: numbers, or 1 for its class and −1 for the others.
+    outputs: Vec<Vec<f64>>,
+    /// Row weights times class weights.
+    row_weights: Option<Vec<f64>>,
 }
 
 /// One kernel, loss and exponent with the criterion along λ.
@@ -239,6 +245,11 @@ impl Learn {
     /// Chooses among the given λ only, not between them.
     pub fn on_grid(self) -> Self {
         Learn { refine: false, ..self }
+    }
+
+    /// Chooses λ along the whole path, whatever was given, and judges all of it: [`Learned::tried`] then shows it.
+    pub fn along_path(self) -> Self {
+        Learn { lambdas: None, one_standard_error: false, refine: false, race: false, ..self }
     }
 
     /// Judges every point on every fold. Without it points that held-out rows show to be clearly worse are dropped early, which

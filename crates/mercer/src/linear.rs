@@ -31,9 +31,11 @@ pub mod gap;
 mod kernel_lasso;
 pub mod lasso;
 mod least_squares;
+mod left_out;
 pub mod margin;
 mod solve;
 mod sparse;
+mod sparse_ridge;
 mod tikhonov;
 
 use crate::error::{Error, Result};
@@ -44,6 +46,7 @@ pub use kernel_lasso::kernel_lasso_path;
 pub use lasso::{LassoSettings, lambda_max, lasso, lasso_path};
 pub use least_squares::{LeastSquares, least_squares, least_squares_precise};
 pub use margin::{MarginLoss, MarginSettings, margin};
+pub(crate) use tikhonov::observed_tikhonov;
 pub use tikhonov::{Gamma, tikhonov};
 
 /// A linear function and what was measured on it.

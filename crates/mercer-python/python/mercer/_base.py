@@ -168,10 +168,10 @@ class MercerEstimator(Output, FittedModel, BaseEstimator):  # type: ignore[misc]
                 text = f"without certificate ({summary['target']}): {summary['certificate']['reason']}"
                 warnings.warn(text, ConvergenceWarning, stacklevel=3)
 
-    def _table(self, X: Any) -> _core.Table:
+    def _table(self, X: Any, above: int = 0) -> _core.Table:
         self._core()
         X = _tables.opened(X)
-        return _tables.read(self, X, reset=False, allow_missing=self.missing == "mean").table
+        return _tables.read(self, X, reset=False, allow_missing=self.missing == "mean", above=above).table
 
     def _target_names(self) -> list[str]:
         return [str(summary["target"]) for summary in self.summaries_]
@@ -217,29 +217,29 @@ class MercerRegressor(RegressorMixin, MercerEstimator):  # type: ignore[misc]
         return _Named(checked, given if isinstance(given, str) else None, names)
 
     def predict(
-        self, X: Any, interval: float | None = None, method: str = "jackknife+", folds: int = 10, seed: int = 1
+        self, X: Any, interval: float | None = None, method: str | None = None, folds: int = 10, seed: int = 1
     ) -> Any:
         """The predictions; with `interval`, a level such as 0.9, also the ends of prediction intervals.
 
         Parameters
         ----------
         X : rows like those of the fit
-        interval : level of the intervals, between 0 and 1. Only for the squared loss with λ‖f‖ᵐ.
+        interval : level of the intervals, between 0 and 1.
         method : ``"jackknife+"`` (covers at least 2·level − 1 whatever the distribution, usually the level),
-            ``"cv+"`` (from `folds` folds drawn with `seed`) or ``"gaussian-process"``.
+            ``"cv+"`` (the same from `folds` folds drawn with `seed`, hardly less) or ``"gaussian-process"``. Without it jackknife+ for the squared
+            loss with λ‖f‖ᵐ, whose fits without a row are known exactly; all other models have CV+, with one more fit for each fold.
 
         Returns
         -------
         The predictions, and with `interval` a pair: predictions, and an array of (lower, upper) for every row.
         """
-        self._core()
-        table = self._table(X)
-        values = self._model.predict(table)
+        X = _tables.opened(X)
+        values = self._in_blocks(X, self._core().predict)
         values = values[:, 0] if self._is_single else np.ascontiguousarray(values)
         shown = self._shown(values, X, self._target_names)
         if interval is None:
             return shown
-        ends = self._with_interval(table, interval, method, folds, seed)
+        ends = self._with_interval(self._table(X), interval, method, folds, seed)
         return shown, self._shown(ends, X, lambda: ["lower", "upper"]) if ends.ndim == 2 else ends
 
     @property

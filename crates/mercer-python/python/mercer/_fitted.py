@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 
+from . import _tables
 from ._effects import Effects
 from ._page import page
 from ._spelling import whole
@@ -39,8 +41,24 @@ class FittedModel:
             raise AttributeError(f"{type(self).__name__} has {attribute} once it is fitted")
         return self._model
 
-    def _table(self, X: Any) -> Table:
+    def _table(self, X: Any, above: int = 0) -> Table:
+        """The rows of `X` for the core; `above` of a larger table are above them."""
         raise NotImplementedError
+
+    def _in_blocks(self, X: Any, of: Callable[[Table], Any]) -> Any:
+        """What the core finds for every row, a block of rows at a time: no second copy of a large table is made."""
+        self._core()
+        X = _tables.opened(X)
+        blocks = _tables.parts(X)
+        if len(blocks) == 1:
+            return of(self._table(X))
+        found = None
+        for above, part in blocks:
+            values = of(self._table(part, above))
+            if found is None:
+                found = np.empty((_tables.samples(X), *values.shape[1:]), dtype=values.dtype)
+            found[above : above + len(values)] = values
+        return found
 
     @property
     def summaries_(self) -> list[dict[str, Any]]:
@@ -106,8 +124,14 @@ class FittedModel:
 
     @property
     def loo_(self) -> Numbers:
-        """The residuals yᵢ − f₋ᵢ(xᵢ) − b₋ᵢ of the fits without row i, exactly; for the squared loss with λ‖f‖ᵐ. NaN for rows of
-        weight 0."""
+        """The residuals yᵢ − f₋ᵢ(xᵢ) − b₋ᵢ of the fits without row i; NaN for rows of weight 0. Of classes the decision values of every
+        row by the fit without it.
+
+        Read off one decomposition for the squared loss with λ‖f‖ᵐ or λ‖Γw‖². Other losses and the Lasso make their fit once more, see which rows
+        change nothing but what a formula knows, and fit without each of the others. Where that would take long (losses with kinks: more
+        than a million rows × rows to be fitted again; smooth ones: more than 250 rows) the values are right to first order: single rows may
+        be off, means less so.
+        """
         try:
             residuals = self._known("loo_").leave_one_out()
         except ValueError as error:
@@ -128,21 +152,24 @@ class FittedModel:
 
     @property
     def path_(self) -> dict[str, Numbers]:
-        """Everything along λ: at the model's exponent for the squared loss with λ‖f‖ᵐ, else the criterion that chose λ; of the
-        first target."""
+        """Everything along λ, of the first target: at the model's exponent for the squared loss with λ‖f‖ᵐ, else the criterion that chose
+        λ. Where λ was given, a path is tried now, by five or ten folds.
+        """
         return self._path_of(0)
 
     def _path_of(self, target: int) -> dict[str, Numbers]:
-        name = self.summaries_[target]["target"] if "_model" in self.__dict__ else None
-        trials = [trial for trial in self._known("path_").trials() if trial["target"] == name]
-        loss, rule = self.summaries_[0]["loss"], self.summaries_[0]["penalty"]
+        model = self._known("path_")
+        summary = self.summaries_[target]
         try:
-            if loss == "squared" and rule == "norm-power":
+            if summary["loss"] == "squared" and summary["penalty"] == "norm-power":
                 return self.path(target=target)
+            tried = model.tried_path()
         except ValueError as error:
             raise AttributeError(f"path_: {error}") from error
+        # Classes share one path.
+        trials = [trial for trial in tried if trial["target"] == summary["target"]] or tried
         if not trials:
-            raise AttributeError("path_ is there once λ was chosen along a path (reg_lambda='kfold:5'), or for the squared loss")
+            raise AttributeError("path_ is there for models that were fitted here; this one was loaded or unpickled")
         best = min(trials, key=lambda trial: min(trial["scores"]))
         columns = {"lambda": best["lambdas"], "score": best["scores"]}
         columns |= {"standard_error": best["standard_errors"]} if best["standard_errors"] is not None else {}
@@ -209,7 +236,7 @@ class FittedModel:
             model.save_bytes(os.fspath(path), graph)
         return graph
 
-    def _with_interval(self, table: Table, level: float, method: str, folds: int, seed: int) -> Numbers:
+    def _with_interval(self, table: Table, level: float, method: str | None, folds: int, seed: int) -> Numbers:
         ends = self._core().intervals(table, float(level), method, whole("folds", folds), whole("seed", seed))
         return ends[:, 0, :] if self._is_single and ends.shape[1] == 1 else ends
 

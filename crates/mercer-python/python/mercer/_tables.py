@@ -45,6 +45,25 @@ def opened(x: Any) -> Any:
     return polars.DataFrame(x)
 
 
+# A multiple of the core's own blocks: predictions are the same bits however a table is cut.
+BLOCK = 1 << 16
+
+
+def parts(x: Any) -> list[tuple[int, Any]]:
+    """What was opened, in blocks of rows that are views, each with the number of rows above it; other things in one piece."""
+    is_frame = _is_of(x, "pandas", "DataFrame")
+    can_be_cut = is_frame or _is_of(x, "polars", "DataFrame") or _is_of(x, "pyarrow", "Table") or type(x) is np.ndarray and x.ndim == 2
+    rows = samples(x) if can_be_cut else 0
+    if rows <= BLOCK:
+        return [(0, x)]
+    starts = range(0, rows, BLOCK)
+    if is_frame:
+        return [(start, x.iloc[start : start + BLOCK]) for start in starts]
+    if type(x) is np.ndarray:
+        return [(start, x[start : start + BLOCK]) for start in starts]
+    return [(start, x.slice(start, BLOCK)) for start in starts]
+
+
 def columns_of(x: Any) -> dict[str, Cells]:
     """Every column of an opened table: numbers, or texts."""
     if _is_of(x, "pandas", "DataFrame"):
@@ -132,12 +151,14 @@ class Gate:
         self.texts = texts
 
 
-def read(estimator: Any, x: Any, *, reset: bool, allow_missing: bool = False, keep: NDArray[np.bool_] | None = None) -> Gate:
-    """Reads the features; `keep` says which rows to use."""
+def read(
+    estimator: Any, x: Any, *, reset: bool, allow_missing: bool = False, keep: NDArray[np.bool_] | None = None, above: int = 0
+) -> Gate:
+    """Reads the features; `keep` says which rows to use, `above` how many rows of a larger table are above these."""
     if is_table(x) and has_text(x):
         columns = columns_of(x)
         if any(isinstance(cells, list) for cells in columns.values()) or not _is_of(x, "pandas", "DataFrame"):
-            return _read_columns(estimator, x, columns, reset, allow_missing, keep)
+            return _read_columns(estimator, x, columns, reset, allow_missing, keep, above)
     finite: Any = "allow-nan" if allow_missing else True
     try:
         x = validate_data(estimator, x, dtype=np.float64, ensure_all_finite=finite, reset=reset)
@@ -150,7 +171,7 @@ def read(estimator: Any, x: Any, *, reset: bool, allow_missing: bool = False, ke
         x, names = x[:, kept], [name for name, used in zip(names, kept, strict=True) if used]
     if keep is not None and not keep.all():
         x = x[keep]
-    return Gate(Table.from_array(x, names), x, x.shape[0], [])
+    return Gate(Table.from_array(x, names, above), x, x.shape[0], [])
 
 
 def feature_names(estimator: Any) -> list[str]:
@@ -162,7 +183,13 @@ def feature_names(estimator: Any) -> list[str]:
 
 
 def _read_columns(
-    estimator: Any, x: Any, columns: dict[str, Cells], reset: bool, allow_missing: bool, keep: NDArray[np.bool_] | None
+    estimator: Any,
+    x: Any,
+    columns: dict[str, Cells],
+    reset: bool,
+    allow_missing: bool,
+    keep: NDArray[np.bool_] | None,
+    above: int,
 ) -> Gate:
     rows = len(next(iter(columns.values()))) if columns else 0
     if rows == 0 or not columns:
@@ -175,7 +202,7 @@ def _read_columns(
     if not hasattr(estimator, "feature_names_in_"):
         # Fitted to an array: columns are known by their places.
         columns = dict(zip(feature_names(estimator), columns.values(), strict=True))
-    table = Table(rows if keep is None else int(keep.sum()))
+    table = Table(rows if keep is None else int(keep.sum()), above)
     plain = []
     for name, cells in columns.items():
         if isinstance(cells, list):
@@ -184,7 +211,7 @@ def _read_columns(
         bad = np.isinf(cells) if allow_missing else ~np.isfinite(cells)
         if bad.any():
             row = int(np.argmax(bad))
-            raise ValueError(f"row {row + 1}, column {name!r}: {cells[row]} is not a finite number (NaN or infinity)")
+            raise ValueError(f"row {above + row + 1}, column {name!r}: {cells[row]} is not a finite number (NaN or infinity)")
         cells = cells if keep is None else cells[keep]
         plain.append(cells)
         table.add_numbers(name, cells)

@@ -61,27 +61,31 @@ class _Classifier(ClassifierMixin, MercerEstimator):  # type: ignore[misc]
 
     def decision_function(self, X: Any) -> Any:
         """One value per row for two classes (positive: the second), else one for each class."""
-        values = self._core().predict(self._table(X))
+        values = self._in_blocks(X, self._core().predict)
         if len(self.classes_) == 2:
             return self._shown(values[:, 0], X, lambda: ["decision"])
         return self._shown(np.ascontiguousarray(values), X, self._class_names)
 
-    def predict(self, X: Any) -> Any:
-        """The class of every row."""
-        codes = self._core().classes_of(self._table(X))
+    def predict(self, X: Any, interval: float | None = None) -> Any:
+        """The class of every row. Classes have no order and so no `interval`: :meth:`predict_proba` says how sure they are."""
+        if interval is not None:
+            raise ValueError("a model of classes has no intervals: classes have no order; predict_proba has their probabilities")
+        codes = self._in_blocks(X, self._core().classes_of)
         return self._shown(np.asarray(self.classes_[codes]), X, self._target_names)
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Any:
         """The probability of every class."""
-        return self._shown(np.ascontiguousarray(self._core().probabilities(self._table(X))), X, self._class_names)
+        return self._shown(self._probabilities(X), X, self._class_names)
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_log_proba(self, X: Any) -> Any:
         """Its logarithm."""
         with np.errstate(divide="ignore"):
-            logarithms = np.log(self._core().probabilities(self._table(X)))
-        return self._shown(np.ascontiguousarray(logarithms), X, self._class_names)
+            return self._shown(np.log(self._probabilities(X)), X, self._class_names)
+
+    def _probabilities(self, X: Any) -> Numbers:
+        return np.ascontiguousarray(self._in_blocks(X, self._core().probabilities))
 
     def _target_names(self) -> list[str]:
         return [self._core().target]

@@ -196,7 +196,7 @@ class KernelLasso(_Linear):
         return self
 
     def predict(
-        self, X: Any, interval: float | None = None, method: str = "jackknife+", folds: int = 10, seed: int = 1
+        self, X: Any, interval: float | None = None, method: str | None = None, folds: int = 10, seed: int = 1
     ) -> Any:
         """The predictions; see :meth:`mercer.PowerRidge.predict`."""
         return MercerRegressor.predict(self, X, interval, method, folds, seed)

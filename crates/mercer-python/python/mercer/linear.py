@@ -17,6 +17,9 @@ from ._spelling import Penalty
 
 Numbers = NDArray[np.float64]
 
+# Entries of a matrix that is decomposed whole: 1 GiB.
+_MOST_DENSE = 1 << 27
+
 
 class _Linear(MultiOutputMixin, MercerRegressor):  # type: ignore[misc]
     """Fits with a penalty of linear functions, dense or sparse."""
@@ -69,7 +72,7 @@ class _Linear(MultiOutputMixin, MercerRegressor):  # type: ignore[misc]
         return self
 
     def predict(
-        self, X: Any, interval: float | None = None, method: str = "jackknife+", folds: int = 10, seed: int = 1
+        self, X: Any, interval: float | None = None, method: str | None = None, folds: int = 10, seed: int = 1
     ) -> Any:
         """The predictions; see :meth:`mercer.PowerRidge.predict`. Sparse rows have no intervals."""
         self._core()
@@ -102,7 +105,8 @@ class Ridge(_Linear):
     reg_lambda : λ, or the criterion that chooses it: ``"loo"`` (exact), ``"gcv"``, ``"kfold:10"``, …
     alpha : scikit-learn's: ``reg_lambda = alpha / W``. Neither given is ``alpha=1``; both are an error.
 
-    The other parameters are those of :class:`mercer.PowerRidge`. Sparse rows need a λ that is given, and are made dense.
+    The other parameters are those of :class:`mercer.PowerRidge`. Sparse rows stay sparse, with a λ that is given or chosen by
+    ``"kfold:10"``; other criteria decompose all entries, which may be 2²⁷.
 
     Examples
     --------
@@ -139,14 +143,21 @@ class Ridge(_Linear):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Ridge:
         """Fits one target, or several (the columns of `y`)."""
         if sparse.issparse(X):
-            if isinstance(self.reg_lambda, str):
-                raise ValueError("λ of sparse rows must be given; a criterion needs dense ones")
-            return self._fit(X, y, sample_weight, "tikhonov", None, lambda total, _: self._penalty(total))  # type: ignore[no-any-return]
+            if not isinstance(self.reg_lambda, str) or self.reg_lambda.startswith("kfold"):
+                return self._fit(X, y, sample_weight, "tikhonov", None, lambda total, _: self._penalty(total))  # type: ignore[no-any-return]
+            X = self._with_zeros(X)
         X = _tables.opened(X)
         rows = self._rows(X, self._targets(X, y), sample_weight)
         choosing = self._settings(self._penalty(rows.total), None)
         self._accept(_core.fit_power(rows.gate.table, rows.columns, self._reading(), choosing, self._size(), True))
         return self
+
+    def _with_zeros(self, X: Any) -> Numbers:
+        if np.prod(X.shape, dtype=float) > _MOST_DENSE:
+            rows, columns = X.shape
+            text = f"λ of {rows} × {columns} sparse entries must be given or chosen by kfold; {self.reg_lambda!r} decomposes them all"
+            raise ValueError(text)
+        return np.asarray(validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=True).toarray())
 
     def _to_alpha(self, summary: dict[str, Any]) -> float:
         return float(summary["lambda"] * self._total_weight)

@@ -42,16 +42,16 @@ class LoadedModel(FittedModel):
         names, are_numbers = known
         return np.array([float(name) for name in names]) if are_numbers else np.array(names)
 
-    def _table(self, X: Any) -> _core.Table:
+    def _table(self, X: Any, above: int = 0) -> _core.Table:
         names = self._model.columns
         X = _tables.opened(X)
         if not _tables.is_table(X):
             x = np.asarray(X, dtype=np.float64)
             if x.ndim != 2 or x.shape[1] != len(names):
                 raise ValueError(f"X must have {len(names)} columns, as in training; got the shape {x.shape}")
-            return _core.Table.from_array(x, names)
+            return _core.Table.from_array(x, names, above)
         columns = _tables.columns_of(X)
-        table = _core.Table(_tables.samples(X))
+        table = _core.Table(_tables.samples(X), above)
         for name, cells in columns.items():
             if isinstance(cells, list):
                 table.add_texts(name, cells)
@@ -60,26 +60,26 @@ class LoadedModel(FittedModel):
         return table
 
     def predict(
-        self, X: Any, interval: float | None = None, method: str = "jackknife+", folds: int = 10, seed: int = 1
+        self, X: Any, interval: float | None = None, method: str | None = None, folds: int = 10, seed: int = 1
     ) -> Any:
         """The predictions, classes for a model of classes; with `interval` also the ends of prediction intervals."""
-        table = self._table(X)
+        X = _tables.opened(X)
         if self._model.classes is not None:
             if interval is not None:
                 raise ValueError("a model of classes has no intervals; predict_proba has their probabilities")
-            return self.classes_[self._model.classes_of(table)]
-        values = self._model.predict(table)
+            return self.classes_[self._in_blocks(X, self._model.classes_of)]
+        values = self._in_blocks(X, self._model.predict)
         values = values[:, 0] if self._is_single else np.ascontiguousarray(values)
-        return values if interval is None else (values, self._with_interval(table, interval, method, folds, seed))
+        return values if interval is None else (values, self._with_interval(self._table(X), interval, method, folds, seed))
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """The values from which classes follow."""
-        values = self._model.predict(self._table(X))
+        values = self._in_blocks(X, self._model.predict)
         return values[:, 0] if self._is_single else np.ascontiguousarray(values)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """The probability of every class."""
-        return np.ascontiguousarray(self._model.probabilities(self._table(X)))
+        return np.ascontiguousarray(self._in_blocks(X, self._model.probabilities))
 
     def __getstate__(self) -> dict[str, Any]:
         return {"_model": self._model.to_bytes()}

@@ -80,6 +80,14 @@ class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         self._n_features_out = len(places)
         return self
 
+    @property
+    def certificate_(self) -> dict[str, Any]:
+        """What is known of the approximation: how many landmarks there are, and the share of the kernel's diagonal that they leave. That share
+        bounds every error on the rows of the fit, |k(x, z) − φ(x)ᵀφ(z)|, by itself times the sum of all k(x, x).
+        """
+        check_is_fitted(self)
+        return {"landmarks": len(self.components_), "residual": self.residual_}
+
     def transform(self, X: Any) -> Numbers:
         """φ(x) = L⁻¹ (k(x, landmarks)), one row per row."""
         check_is_fitted(self)

@@ -124,7 +124,7 @@ def component(model: Any, X: Any, feature: int | str, *, points: int = 100, inte
     return ax
 
 
-def bands(model: Any, X: Any, y: Any = None, *, interval: float = 0.9, method: str = "jackknife+", ax: Any = None) -> Any:
+def bands(model: Any, X: Any, y: Any = None, *, interval: float = 0.9, method: str | None = None, ax: Any = None) -> Any:
     """Predictions and their intervals over the only feature, or row by row in the order of the prediction."""
     ax = _axes(ax)
     middle, ends = map(np.asarray, model.predict(X, interval=interval, method=method))
@@ -132,7 +132,7 @@ def bands(model: Any, X: Any, y: Any = None, *, interval: float = 0.9, method: s
     single = table.shape[1] == 1
     order = np.argsort(table[:, 0]) if single else np.argsort(middle)
     at = table[order, 0] if single else np.arange(len(order))
-    ax.fill_between(at, ends[order, 0], ends[order, 1], alpha=0.25, label=f"{interval:g} by {method}")
+    ax.fill_between(at, ends[order, 0], ends[order, 1], alpha=0.25, label=f"{interval:g}" + (f" by {method}" if method else " interval"))
     ax.plot(at, middle[order], label="prediction")
     if y is not None:
         ax.scatter(at, np.asarray(y)[order], s=10, color="black", label="y", zorder=3)

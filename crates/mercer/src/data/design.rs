@@ -178,7 +178,7 @@ impl Design {
     }
 
     /// Plain numbers as a table.
-    pub(crate) fn frame_of(x: &Matrix, y: &Matrix, weights: Option<&[f64]>) -> Result<(Frame, Roles)> {
+    pub fn frame_of(x: &Matrix, y: &Matrix, weights: Option<&[f64]>) -> Result<(Frame, Roles)> {
         let n = x.rows();
         if y.rows() != n {
             return Err(Error::shape("y", format!("one row per row of x ({n})"), y.rows()));
@@ -382,7 +382,7 @@ pub(crate) fn group_codes(frame: &Frame, name: &str, rows: &[usize]) -> Result<V
 }
 
 /// The numbers of a target or weight column; text and infinities are refused at their first cell.
-fn plain_numbers<'a>(frame: &'a Frame, name: &str) -> Result<&'a [f64]> {
+pub(crate) fn plain_numbers<'a>(frame: &'a Frame, name: &str) -> Result<&'a [f64]> {
     match frame.column(name)? {
         Column::Text(cells) => Err(not_a_number(name, cells)),
         Column::Number(cells) => match cells.iter().position(|x| x.is_infinite()) {

@@ -6,13 +6,15 @@
 //! αᵢ(kᵢᵢ − kᵢₐᵀG⁻¹kₐᵢ); a row without coefficient loses nothing. For the squared loss this is exact; for others it is the
 //! approximate leave-one-out of smooth losses and the span estimate of support vectors. μ is held where it is.
 
+pub(super) mod multinomial;
+
 use super::select::HeldOutValues;
 use super::solve::{Penalty, Rows, Solved};
 use super::targets::Group;
 use crate::error::{Error, Result};
 use crate::linalg::{Cholesky, Matrix};
 use crate::loss::{Loss, Shape};
-use crate::solver::convex::RidgePoint;
+use crate::solver::convex::{Problem, RidgePoint};
 
 /// For every λ the approximate leave-one-out values, rows × models, as one repeat.
 pub(super) fn values(
@@ -36,7 +38,9 @@ pub(super) fn values(
         let solved = rows.solve(group, losses, penalty, last.as_ref())?;
         let mut values = Matrix::zeros(rows.points.rows(), losses.len());
         for (t, model) in solved.models.iter().enumerate() {
-            let found = of_model(rows, gram, losses[t], &group.outputs[t].y, &model.point)?;
+            let problem =
+                Problem { loss: losses[t], y: &group.outputs[t].y, weights: rows.weights, has_offset: rows.has_offset };
+            let found = of_model(&problem, gram, &model.point)?;
             values.col_mut(t).copy_from_slice(&found);
         }
         out[l] = Some(vec![values]);
@@ -55,10 +59,12 @@ enum Part {
     Idle,
 }
 
-fn of_model(rows: &Rows<'_>, gram: &Matrix, loss: &dyn Loss, y: &[f64], point: &RidgePoint) -> Result<Vec<f64>> {
+/// The values of one model.
+pub(super) fn of_model(problem: &Problem<'_>, gram: &Matrix, point: &RidgePoint) -> Result<Vec<f64>> {
+    let Problem { loss, y, .. } = *problem;
     let n = y.len();
-    let weight = |i: usize| rows.weights.map_or(1.0, |w| w[i]);
-    let total: f64 = (0..n).map(weight).sum();
+    let weight = |i: usize| problem.weight(i);
+    let total = problem.total();
     let part = |i: usize| -> Part {
         let unit = 2.0 * total * point.ridge / weight(i);
         let tube = match loss.shape() {
@@ -89,7 +95,7 @@ fn of_model(rows: &Rows<'_>, gram: &Matrix, loss: &dyn Loss, y: &[f64], point: &
         .enumerate()
         .filter_map(|(i, part)| if let Part::Active(d) = part { Some((i, *d)) } else { None })
         .collect();
-    let inverse = active_inverse(gram, &active, rows.has_offset)?;
+    let inverse = active_inverse(gram, &active, problem.has_offset)?;
     let mut values: Vec<f64> = (0..n).map(|i| point.fitted[i] + point.offset).collect();
     for (place, (i, addend)) in active.iter().enumerate() {
         let corner = inverse.get(place, place);

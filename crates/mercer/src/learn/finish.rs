@@ -74,7 +74,18 @@ impl Learn {
         let encoder = targets.design.encoder.clone();
         let (kernel, precision) = (best.ground.kernel, Precision::Double);
         let model = Model { encoder, kernel, expansion, summaries, meaning, kept: None, precision };
-        Ok(Learned { model, coefficients: columns, fitted, held_out: held, tried, plan, design: targets.design })
+        let outputs = targets.groups.into_iter().flat_map(|group| group.outputs).map(|output| output.y).collect();
+        Ok(Learned {
+            model,
+            coefficients: columns,
+            fitted,
+            held_out: held,
+            tried,
+            plan,
+            design: targets.design,
+            outputs,
+            row_weights: targets.weights,
+        })
     }
 
     /// The solution with coefficients that are next to nothing set to nothing, where its gap allows it: interior points end

@@ -79,6 +79,20 @@ impl Part {
         self.last = Some(solved);
     }
 
+    /// Starts from the solution of all rows, whose kernel matrix this is.
+    pub fn start_without(&mut self, solved: &Solved, gram: &Matrix) {
+        let models = solved.models.iter().map(|model| {
+            let point = &model.point;
+            let taken =
+                |row: usize| self.held.iter().map(|held| point.alpha[*held] * gram.get(row, *held)).sum::<f64>();
+            let alpha: Vec<f64> = self.kept.iter().map(|row| point.alpha[*row]).collect();
+            let fitted: Vec<f64> = self.kept.iter().map(|row| point.fitted[*row] - taken(*row)).collect();
+            let squared_norm = alpha.iter().zip(&fitted).map(|(a, f)| a * f).sum::<f64>().max(0.0);
+            PowerPoint { point: RidgePoint { alpha, fitted, squared_norm, ..point.clone() }, ..model.clone() }
+        });
+        self.last = Some(Solved::of_models(models.collect()));
+    }
+
     /// Starts from the solution of another part of the same rows, as far as the two share them.
     pub fn start_from(&mut self, other: &Part, solved: &Solved) {
         let mut place = vec![None; self.kept.len() + self.held.len()];

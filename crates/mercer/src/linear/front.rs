@@ -5,6 +5,7 @@ mod model;
 
 use std::sync::Arc;
 
+use super::left_out::{LeftOut, Solved};
 use super::{Features, Sparse, expand};
 use crate::criterion::{Criterion, FoldRule, Folds};
 use crate::data::{Design, Encoding, Frame, Missing, Roles, Scale, TextAs};
@@ -70,6 +71,10 @@ pub struct LinearFitted {
     pub names: Vec<String>,
     /// The rows that were used.
     pub design: Design,
+    /// What the coefficients stand before: the features of the rows, or the kernel's values.
+    x: Features,
+    solutions: Vec<super::LinearSolution>,
+    penalty: Penalty,
 }
 
 /// The criterion along λ.
@@ -93,6 +98,28 @@ impl LinearFitted {
     /// What was found for the (first) target.
     pub fn summary(&self) -> &Summary {
         &self.model.summaries[0]
+    }
+}
+
+impl LinearFitted {
+    /// yᵢ − f₋ᵢ(xᵢ) − b₋ᵢ of the fits without row i, one vector per target, and whether all are exact: with an ℓ₁ penalty on very large tables
+    /// they are those of a row that does not decide which coefficients are 0.
+    pub fn leave_one_out(&self) -> Result<(Vec<Vec<f64>>, bool)> {
+        let of_target = |t: usize| {
+            let solved = Solved {
+                x: &self.x,
+                y: self.design.y.col(t),
+                weights: self.design.weights.as_deref(),
+                offset: self.model.summaries[t].has_offset,
+                penalty: &self.penalty,
+                lambda: self.model.summaries[t].lambda,
+                solution: &self.solutions[t],
+            };
+            solved.residuals()
+        };
+        let found: Vec<LeftOut> = (0..self.solutions.len()).map(of_target).collect::<Result<_>>()?;
+        let is_exact = found.iter().all(|target| target.is_exact);
+        Ok((found.into_iter().map(|target| target.residuals).collect(), is_exact))
     }
 }
 
@@ -187,6 +214,11 @@ impl LinearFit {
         LinearFit { observer: Some(observer), ..self }
     }
 
+    /// Chooses λ along the whole path, whatever was given: [`LinearFitted::tried`] then shows it.
+    pub fn along_path(self) -> Self {
+        LinearFit { lambdas: None, one_standard_error: false, ..self }
+    }
+
     /// Fits one target: `x` has one row per example.
     pub fn fit(&self, x: &Matrix, y: &[f64]) -> Result<LinearFitted> {
         self.fit_weighted(x, &Matrix::column_vector(y.to_vec()), None)
@@ -217,11 +249,11 @@ impl LinearFit {
         };
         self.stage("reading")?;
         let x = self.features(&design, &kernel)?;
-        self.run(design, &x, kernel)
+        self.run(design, x, kernel)
     }
 
     /// Fits rows of which only what is not zero is stored, as they are: unscaled, features called `x1`, `x2`, …. The
-    /// Lasso and the elastic net never store the zeros; other penalties decompose the whole matrix.
+    /// zeros are never stored, except by least squares and where a matrix Γ leaves no other way.
     /// Rows of one entry of `groups` stay in one fold.
     pub fn fit_sparse(
         &self,
@@ -235,12 +267,12 @@ impl LinearFit {
             let must = "without kernel, scaling and polynomial features: each would fill in the zeros";
             return Err(Error::argument("a fit of sparse rows", must, "one of them"));
         }
-        let is_dense = !matches!(self.penalty, Penalty::Lasso | Penalty::ElasticNet { .. });
+        let is_dense = self.penalty == Penalty::None;
         self.check_memory(x.rows(), if is_dense { x.cols() } else { 1 + x.stored() / x.rows().max(1) })?;
         let design = Design::of_plain(x.rows(), x.cols(), y, weights)?;
         let design = Design { groups: groups.map(<[u32]>::to_vec), ..design };
         self.stage("reading")?;
-        self.run(design, &Features::Sparse(x.clone()), Arc::new(Linear))
+        self.run(design, Features::Sparse(x.clone()), Arc::new(Linear))
     }
 
     fn stage(&self, name: &'static str) -> Result<()> {

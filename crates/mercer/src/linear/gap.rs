@@ -30,7 +30,7 @@ impl Gap {
 const CHUNK: usize = 256;
 
 /// xᵢᵀw + b for every row.
-fn values(x: &Features, w: &[f64], b: f64) -> Vec<Double> {
+pub(super) fn values(x: &Features, w: &[f64], b: f64) -> Vec<Double> {
     let mut out = vec![Double::new(b); x.rows()];
     out.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, out)| {
         let start = chunk * CHUNK;
@@ -60,7 +60,7 @@ fn values(x: &Features, w: &[f64], b: f64) -> Vec<Double> {
 }
 
 /// Xᵀ u for u = high + low; low may be empty.
-fn transposed(x: &Features, high: &[f64], low: &[f64]) -> Vec<f64> {
+pub(super) fn transposed(x: &Features, high: &[f64], low: &[f64]) -> Vec<f64> {
     let mut out = vec![0.0; x.cols()];
     out.par_chunks_mut(CHUNK / 8).enumerate().for_each(|(chunk, out)| {
         let start = chunk * (CHUNK / 8);
@@ -105,11 +105,11 @@ fn row_sum(rows: usize, term: impl Fn(usize) -> f64 + Sync) -> f64 {
     parts.into_iter().fold(Double::default(), Double::plus).value()
 }
 
-fn split(values: &[Double]) -> (Vec<f64>, Vec<f64>) {
+pub(super) fn split(values: &[Double]) -> (Vec<f64>, Vec<f64>) {
     values.iter().map(|v| v.normalised()).map(|v| (v.high, v.low)).unzip()
 }
 
-fn weighted_sum(weights: Option<&[f64]>, terms: &[Double]) -> Double {
+pub(super) fn weighted_sum(weights: Option<&[f64]>, terms: &[Double]) -> Double {
     terms
         .iter()
         .enumerate()

@@ -68,14 +68,19 @@ pub fn least_squares_precise(
 
 /// A sparse matrix with all its zeros, if that is small enough.
 pub(crate) fn dense(x: &Features) -> Result<Matrix> {
-    match x.rows().checked_mul(x.cols()) {
-        Some(entries) if entries <= MOST_DENSE || matches!(x, Features::Dense(_)) => Ok(x.to_dense()),
-        _ => Err(Error::argument(
-            "a sparse matrix for a dense decomposition",
-            format!("of at most {MOST_DENSE} entries"),
-            format!("{} × {}", x.rows(), x.cols()),
-        )),
+    if fits_densely(x) {
+        return Ok(x.to_dense());
     }
+    Err(Error::argument(
+        "a sparse matrix for a dense decomposition",
+        format!("of at most {MOST_DENSE} entries"),
+        format!("{} × {}", x.rows(), x.cols()),
+    ))
+}
+
+/// Whether all zeros may be stored.
+pub(crate) fn fits_densely(x: &Features) -> bool {
+    matches!(x, Features::Dense(_)) || x.rows().checked_mul(x.cols()).is_some_and(|entries| entries <= MOST_DENSE)
 }
 
 /// X and y, centred and scaled by the roots of the weights, in twice the precision.

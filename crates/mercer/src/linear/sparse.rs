@@ -191,6 +191,16 @@ impl Sparse {
         Sparse { rows: self.rows, cols: keep.len(), by_columns: lines, by_rows: OnceLock::new() }
     }
 
+    /// XᵀX, lower triangle.
+    pub(crate) fn square_of_columns(&self) -> Matrix {
+        sum_of_squares(self.cols, self.lines_of_rows())
+    }
+
+    /// XXᵀ, lower triangle.
+    pub(crate) fn square_of_rows(&self) -> Matrix {
+        sum_of_squares(self.rows, &self.by_columns)
+    }
+
     pub(crate) fn to_dense(&self) -> Matrix {
         let mut out = Matrix::zeros(self.rows, self.cols);
         for j in 0..self.cols {
@@ -202,6 +212,21 @@ impl Sparse {
         }
         out
     }
+}
+
+/// Σ l lᵀ over the lines, each of `size` places: lower triangle.
+fn sum_of_squares(size: usize, lines: &Lines) -> Matrix {
+    let mut out = Matrix::zeros(size, size);
+    for k in 0..lines.starts.len() - 1 {
+        let (places, values) = lines.line(k);
+        for (first, (place, value)) in places.iter().zip(values).enumerate() {
+            let column = out.col_mut(*place as usize);
+            for (other, entry) in places[first..].iter().zip(&values[first..]) {
+                column[*other as usize] += value * entry;
+            }
+        }
+    }
+    out
 }
 
 /// Σ over a line of value × v at its place.

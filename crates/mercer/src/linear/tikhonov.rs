@@ -1,7 +1,8 @@
 //! λ‖Γw‖²: ridge and its relatives, by QR of the stacked matrix.
 
-use super::least_squares::{Centred, centre, dense, intercept, plain_residuals};
+use super::least_squares::{Centred, centre, dense, fits_densely, intercept, plain_residuals};
 use super::solve::{Precise, norm, transposed};
+use super::sparse_ridge::sparse_tikhonov;
 use super::{Features, LinearSolution, check, check_lambda};
 use crate::error::{Error, Result};
 use crate::linalg::double::Double;
@@ -44,8 +45,8 @@ impl Gamma {
 
 /// Minimises (1/W) Σ wᵢ(yᵢ − xᵢᵀw − b)² + λ‖Γw‖²; of all minimisers the one of least ‖w‖.
 ///
-/// The normal equations are never formed. The relative gap bounds the decrease that is left through the gradient,
-/// recomputed in twice the precision.
+/// The normal equations of dense rows are never formed; sparse rows stay sparse. The relative gap bounds the decrease that is left
+/// through the gradient, recomputed in twice the precision.
 pub fn tikhonov(
     x: &Features,
     y: &[f64],
@@ -54,8 +55,28 @@ pub fn tikhonov(
     gamma: &Gamma,
     offset: bool,
 ) -> Result<LinearSolution> {
+    observed_tikhonov(x, y, weights, lambda, gamma, offset, &|| true)
+}
+
+/// The same; `go_on` is asked now and then, and ends it with [`Error::Interrupted`].
+pub(crate) fn observed_tikhonov(
+    x: &Features,
+    y: &[f64],
+    weights: Option<&[f64]>,
+    lambda: f64,
+    gamma: &Gamma,
+    offset: bool,
+    go_on: &(dyn Fn() -> bool + Sync),
+) -> Result<LinearSolution> {
     let total = check(x, y, weights)?;
     check_lambda(lambda)?;
+    if lambda > 0.0
+        && let Some(found) = sparse_tikhonov(x, y, weights, lambda, gamma, offset, go_on)?
+        // Where even refinement does not help, all zeros may be stored if they fit.
+        && (found.converged || !fits_densely(x))
+    {
+        return Ok(found);
+    }
     let high = dense(x)?;
     let rows = high.rows();
     let root = (lambda * total).sqrt();

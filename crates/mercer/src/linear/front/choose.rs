@@ -7,7 +7,7 @@ use crate::criterion::Folds;
 use crate::error::Result;
 use crate::linalg::side_by_side;
 use crate::linear::{
-    Features, Gamma, LassoSettings, LinearSolution, aic_bic, cross_validate, lasso, lasso_path, tikhonov,
+    Features, Gamma, LassoSettings, LinearSolution, aic_bic, cross_validate, lasso, lasso_path, observed_tikhonov,
 };
 use crate::penalty::Penalty;
 
@@ -47,7 +47,7 @@ impl LinearFit {
             _ => None,
         };
         let solve = |lambda: f64| match gamma {
-            Some(gamma) => tikhonov(x, y, weights, lambda, gamma, self.offset),
+            Some(gamma) => observed_tikhonov(x, y, weights, lambda, gamma, self.offset, go_on),
             None => lasso(x, y, weights, lambda, &settings),
         };
         if let Some(lambda) = self.fixed_lambda() {
@@ -128,7 +128,8 @@ impl LinearFit {
                 if !go_on() {
                     return Err(crate::Error::Interrupted);
                 }
-                let fit = tikhonov(&train, &pick(y, &kept), train_weights.as_deref(), *lambda, gamma, self.offset)?;
+                let (train_y, train_weights) = (pick(y, &kept), train_weights.as_deref());
+                let fit = observed_tikhonov(&train, &train_y, train_weights, *lambda, gamma, self.offset, go_on)?;
                 let predicted = fit.predict(&test)?;
                 let weight = |row: usize| weights.map_or(1.0, |w| w[row]);
                 let total: f64 = held.iter().map(|row| weight(*row)).sum();

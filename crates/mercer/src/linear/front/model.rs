@@ -22,18 +22,18 @@ impl LinearFit {
         Ok(Features::Dense(design.points.to_matrix()))
     }
 
-    pub(super) fn run(&self, design: Design, x: &Features, kernel: SharedKernel) -> Result<LinearFitted> {
+    pub(super) fn run(&self, design: Design, x: Features, kernel: SharedKernel) -> Result<LinearFitted> {
         let is_kernel = self.penalty == Penalty::KernelLasso;
         let weights = design.weights.as_deref();
         let folds = self.folds(&design)?;
         let go_on = || self.observer.as_ref().is_none_or(|observer| observer("solving"));
         let (mut columns, mut fitted, mut summaries) = (Vec::new(), Vec::new(), Vec::new());
-        let (mut tried, mut statistics) = (Vec::new(), Vec::new());
+        let (mut tried, mut statistics, mut solutions) = (Vec::new(), Vec::new(), Vec::new());
         for t in 0..design.y.cols() {
             self.stage("solving")?;
-            let problem = Problem { target: &design.targets[t], x, y: design.y.col(t), weights };
+            let problem = Problem { target: &design.targets[t], x: &x, y: design.y.col(t), weights };
             let (lambda, solution, trial, certificate) = if self.penalty == Penalty::None {
-                let found = self.least_squares(&design, x, t)?;
+                let found = self.least_squares(&design, &x, t)?;
                 let certificate = of_least_squares(&found);
                 let solution = as_solution(&found, self.offset, design.weight_sum());
                 statistics.push(found);
@@ -46,7 +46,7 @@ impl LinearFit {
             if solution.coefficients.iter().any(|w| !w.is_finite()) || !solution.intercept.is_finite() {
                 return Err(Error::Decomposition("the coefficients are not finite".into()));
             }
-            let values = solution.predict(x)?;
+            let values = solution.predict(&x)?;
             let held_out = trial.as_ref().and_then(|trial| {
                 let standard_error = trial.standard_errors.as_ref()?[trial.chosen];
                 Some(HeldOut { measure: "squared".into(), value: trial.scores[trial.chosen], standard_error })
@@ -54,7 +54,8 @@ impl LinearFit {
             let facts = Facts { lambda, held_out, certificate, is_chosen: trial.is_some() };
             summaries.push(self.summary(&design, t, &solution, &values, facts));
             tried.extend(trial);
-            columns.push(solution.coefficients);
+            columns.push(solution.coefficients.clone());
+            solutions.push(solution);
             fitted.push(values);
         }
         let names = if is_kernel { Vec::new() } else { design.encoder.column_names() };
@@ -74,7 +75,8 @@ impl LinearFit {
             kept: None,
             precision: Precision::Double,
         };
-        Ok(LinearFitted { model, fitted, tried, least_squares: statistics, names, design })
+        let penalty = self.penalty.clone();
+        Ok(LinearFitted { model, fitted, tried, least_squares: statistics, names, design, x, solutions, penalty })
     }
 
     /// With monomials in twice the precision where there are some.

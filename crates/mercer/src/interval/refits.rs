@@ -1,0 +1,107 @@
+//! CV+ for a model that no decomposition gives without its folds: one fit per fold.
+
+use super::{Bounds, order_statistics, rows_needed};
+use crate::criterion::Folds;
+use crate::data::{Frame, plain_numbers};
+use crate::error::{Error, Result};
+use crate::fit::Observer;
+use crate::linalg::Matrix;
+use crate::model::{Meaning, Model};
+use crate::training::told;
+
+/// CV+ intervals of any way to fit numbers.
+///
+/// ```
+/// use mercer::criterion::Folds;
+/// use mercer::data::Design;
+/// use mercer::interval::RefittedIntervals;
+/// use mercer::prelude::*;
+///
+/// let x = Matrix::from_fn(60, 1, |i, _| 0.1 * i as f64);
+/// let y = Matrix::from_fn(60, 1, |i, _| (0.1 * i as f64).sin() + 0.1 * (7.0 * i as f64).sin());
+/// let (frame, roles) = Design::frame_of(&x, &y, None)?;
+/// let learn = Learn::new(mercer::loss::parse("absolute")?, Gaussian::lengthscale(1.0)).lambda(1e-3);
+/// let fit = |part: &Frame| Ok(learn.fit_frame(part, &roles)?.model);
+/// let folds = Folds::random(60, 10, 1)?;
+/// let bounds = RefittedIntervals::new(&frame, &roles.targets, &folds, 0.9, None, fit)?.at_frame(&frame, None)?;
+/// assert!(bounds[0].coverage(y.col(0)).expect("all rows have one").share >= 0.85);
+/// # Ok::<(), mercer::Error>(())
+/// ```
+pub struct RefittedIntervals {
+    /// The fit without each fold.
+    models: Vec<Model>,
+    /// For every output, each training row's fold and residual.
+    residuals: Vec<Vec<(usize, f64)>>,
+    level: f64,
+}
+
+impl RefittedIntervals {
+    /// Fits without each fold of the rows of a table in turn. Rows without a prediction or a target have no say.
+    pub fn new(
+        frame: &Frame,
+        targets: &[String],
+        folds: &Folds,
+        level: f64,
+        observer: Option<&Observer>,
+        fit: impl Fn(&Frame) -> Result<Model>,
+    ) -> Result<Self> {
+        if !(level > 0.0 && level < 1.0) {
+            return Err(Error::argument("the level of an interval", "above 0 and below 1", level));
+        }
+        let needed = rows_needed(level);
+        let (mut models, mut residuals) = (Vec::new(), Vec::new());
+        for (fold, held) in folds.groups.iter().enumerate() {
+            told(observer, "leaving out")?;
+            let mut is_held = vec![false; frame.rows()];
+            held.iter().for_each(|row| is_held[*row] = true);
+            let kept: Vec<usize> = (0..frame.rows()).filter(|row| !is_held[*row]).collect();
+            let model = fit(&frame.select_rows(&kept))?;
+            let per_target = match &model.meaning {
+                Meaning::Classes { .. } => {
+                    return Err(Error::argument("the model", "of numbers for an interval", "one of classes"));
+                }
+                Meaning::Quantiles { per_target, .. } => *per_target,
+                Meaning::Numbers => 1,
+            };
+            let predicted = model.predict_frame(&frame.select_rows(held))?;
+            residuals.resize(predicted.len(), Vec::new());
+            for (output, values) in predicted.iter().enumerate() {
+                let truth = plain_numbers(frame, &targets[output / per_target])?;
+                let known = held.iter().zip(values).filter_map(|(row, value)| Some((fold, truth[*row] - (*value)?)));
+                residuals[output].extend(known.filter(|(_, residual)| residual.is_finite()));
+            }
+            models.push(model);
+        }
+        if let Some(few) = residuals.iter().map(Vec::len).find(|count| *count < needed) {
+            let must = format!("at least {needed} for an interval of level {level} (with fewer it is infinite)");
+            return Err(Error::argument("the number of training rows", must, few));
+        }
+        Ok(RefittedIntervals { models, residuals, level })
+    }
+
+    /// The intervals of every output at the rows of a table; `None` where any of the fits has no prediction.
+    pub fn at_frame(&self, frame: &Frame, observer: Option<&Observer>) -> Result<Vec<Bounds>> {
+        let mut predicted = Vec::new();
+        for model in &self.models {
+            told(observer, "intervals")?;
+            predicted.push(model.predict_frame(frame)?);
+        }
+        let of_output = |output: usize| {
+            let columns: Vec<&Vec<Option<f64>>> = predicted.iter().map(|model| &model[output]).collect();
+            let values = Matrix::from_fn(frame.rows(), columns.len(), |row, k| columns[k][row].unwrap_or(f64::NAN));
+            let residuals: Vec<f64> = self.residuals[output].iter().map(|(_, residual)| *residual).collect();
+            let (mut lower, mut upper) = (Vec::new(), Vec::new());
+            let fold_of = |i: usize| self.residuals[output][i].0;
+            order_statistics(self.level, &values, &residuals, fold_of, &mut lower, &mut upper);
+            let is_known = |row: usize| columns.iter().all(|column| column[row].is_some());
+            let shown = |ends: Vec<f64>| {
+                ends.into_iter()
+                    .enumerate()
+                    .map(|(row, end)| is_known(row).then_some(end))
+                    .collect::<Vec<Option<f64>>>()
+            };
+            Bounds { lower: shown(lower), upper: shown(upper) }
+        };
+        Ok((0..self.residuals.len()).map(of_output).collect())
+    }
+}
