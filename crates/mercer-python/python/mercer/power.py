@@ -189,8 +189,8 @@ class PowerRidgeCV(_Power):
     >>> x = np.linspace(0, 6, 60)[:, None]
     >>> y = np.sin(x[:, 0]) + 0.1 * np.cos(37 * x[:, 0])
     >>> model = PowerRidgeCV(exponents=(1, 1.5, 2)).fit(x, y)
-    >>> len(model.surface_), sorted(model.surface_[0])[:3]
-    (3, ['exponent', 'kernel', 'lambdas'])
+    >>> [trial["exponent"] for trial in model.surface_], len(model.surface_[0]["scores"]) == len(model.surface_[0]["lambdas"])
+    ([1.0, 1.5, 2.0], True)
     """
 
     def __init__(
