@@ -1,13 +1,14 @@
 //! The front door: a kernel, an exponent and a λ (each given, or chosen by a criterion) make a model.
 
+mod checks;
 mod forecast;
+mod method;
 mod run;
 
 pub(crate) use run::kernel_for;
 
 use std::sync::Arc;
 
-use crate::criterion::formula::Formula;
 use crate::criterion::{Criterion, LeaveOneOut};
 use crate::data::{Design, Encoding, Frame, Missing, Roles, Scale, TextAs};
 use crate::error::{Error, Result};
@@ -17,9 +18,8 @@ use crate::linalg::Matrix;
 use crate::low_rank::Landmarks;
 use crate::metric::Rule;
 use crate::model::{Model, Summary};
-use crate::plan::{self, Method, Plan, Shape};
-use crate::range::check_rising;
-use crate::select::{Surface, suits_band};
+use crate::plan::Plan;
+use crate::select::Surface;
 use crate::solver::Solution;
 use crate::solver::constrained::Constraint;
 use crate::spectrum::Spectrum;
@@ -393,248 +393,5 @@ impl Fit {
     /// The same fit with what is chosen but λ.
     pub(crate) fn at(&self, kernel: SharedKernel, exponent: f64) -> Self {
         Fit { kernels: vec![kernel], exponents: vec![exponent], metric: None, journal: None, ..self.clone() }
-    }
-
-    /// Refuses what makes no sense row by row.
-    pub(crate) fn check_for_stream(&self) -> Result<()> {
-        self.check_settings()?;
-        if self.lambdas.as_ref().is_some_and(|lambdas| lambdas.len() > 1) {
-            return Err(Error::argument("λ of a stream", "one number, or none to have it chosen", "several"));
-        }
-        if let Some(constraint) = &self.constraint {
-            return Err(Error::argument("a stream", "penalised by λ‖f‖ᵐ, not constrained", constraint.describe()));
-        }
-        if self.criterion.needs_unlabelled() {
-            let must = "one that needs no rows without target";
-            return Err(Error::argument("the criterion of a stream", must, self.criterion.spec()));
-        }
-        match self.kernels.iter().find(|kernel| kernel.is_precomputed()) {
-            Some(kernel) => Err(Error::argument("the kernel of a stream", "a function of two rows", kernel.spec())),
-            None => Ok(()),
-        }
-    }
-
-    /// Refuses more exact rows than there is memory for.
-    pub(crate) fn check_stream_memory(&self, rows: usize, features: usize) -> Result<()> {
-        self.check_memory(&Shape { is_linear: false, ..self.shape(rows, features, 1, false) }).map(|_| ())
-    }
-
-    fn check_settings(&self) -> Result<()> {
-        if self.kernels.is_empty() || self.exponents.is_empty() || self.lambdas.as_ref().is_some_and(Vec::is_empty) {
-            return Err(Error::Empty(
-                "there must be at least one kernel, one exponent and one λ to choose from".into(),
-            ));
-        }
-        if let Some(exponent) = self.exponents.iter().find(|m| !(1e-3..=1000.0).contains(*m)) {
-            return Err(Error::argument("exponent", "above 0 (from 0.001 to 1000)", exponent));
-        }
-        let lambdas = self.lambdas.as_deref().unwrap_or(&[]);
-        // Below and above, λ n or its inverse leaves the range of f64.
-        if let Some(lambda) = lambdas.iter().find(|lambda| !(1e-290..=1e290).contains(*lambda)) {
-            return Err(Error::argument("lambda", "above 0 (from 1e-290 to 1e290)", lambda));
-        }
-        if let Some(accuracy) = self.accuracy_of_gradients.filter(|accuracy| !(1e-13..=1e-3).contains(accuracy)) {
-            let must = "from 1e-13 to 1e-3, an error in units of the target's spread";
-            return Err(Error::argument("the accuracy of conjugate gradients", must, accuracy));
-        }
-        if self.solver == Solver::ConjugateGradients {
-            if let Some((must, found)) = self.against_gradients() {
-                return Err(Error::argument("conjugate gradients", must, found));
-            }
-            if let (Some(by), Some(_)) = (self.landmarks_by, self.fixed()) {
-                let must = "left open where λ is given to conjugate gradients: there are no landmarks to choose it on";
-                return Err(Error::argument("how landmarks are chosen", must, by.name()));
-            }
-        }
-        match self.reduce {
-            Reduce::ToRank(0) => return Err(Error::argument("rank", "at least 1", 0)),
-            Reduce::ToAccuracy(accuracy) if !(accuracy > 0.0 && accuracy.is_finite()) => {
-                return Err(Error::argument("accuracy", "above 0", accuracy));
-            }
-            Reduce::ToAccuracy(_) if self.exponents.iter().all(|m| *m <= 1.0) => {
-                let must = "above 1 for an accuracy, since nothing is proved of others";
-                return Err(Error::argument("the exponent", must, self.exponents[0]));
-            }
-            _ => {}
-        }
-        if let (Reduce::ToRank(_) | Reduce::ToAccuracy(_), Some((must, found))) =
-            (self.reduce, self.against_landmarks())
-        {
-            return Err(Error::argument("a rank or an accuracy", must, found));
-        }
-        check_rising("exponents", &self.exponents)?;
-        check_rising("lambdas", lambdas)?;
-        if self.metric.is_some() && self.kernels.len() > 1 {
-            return Err(Error::argument("the kernel whose metric is learned", "a single one", self.kernels.len()));
-        }
-        if let Some(constraint) = &self.constraint {
-            constraint.check()?;
-            if self.lambdas.is_some() || self.exponents != [2.0] || self.kernels.len() > 1 {
-                let must = "the only thing that decides λ: without a λ, with exponent 2 and a single kernel";
-                return Err(Error::argument("the constraint", must, constraint.describe()));
-            }
-        }
-        if self.criterion.needs_unlabelled() && self.unlabelled.is_none() {
-            let got = format!("the criterion {} without any", self.criterion.spec());
-            return Err(Error::argument("rows without target", "given for this criterion", got));
-        }
-        Ok(())
-    }
-
-    /// λ and the exponent, when there is nothing to choose.
-    fn fixed(&self) -> Option<(f64, f64)> {
-        match (&self.exponents[..], self.lambdas.as_deref(), self.kernels.len()) {
-            ([exponent], Some([lambda]), 1) => Some((*exponent, *lambda)),
-            _ => None,
-        }
-    }
-
-    /// The error of predictions at which conjugate gradients end.
-    fn end_of_gradients(&self) -> f64 {
-        self.accuracy_of_gradients.unwrap_or(ACCURACY_OF_GRADIENTS)
-    }
-
-    /// What decides the method on these rows: text that is kept as a code makes a linear kernel a product.
-    fn shape_of(&self, design: &Design) -> Shape {
-        let points = &design.points;
-        let shape = self.shape(design.rows(), points.features(), design.y.cols(), design.weights.is_some());
-        Shape { is_linear: shape.is_linear && points.code_columns() == 0, ..shape }
-    }
-
-    /// What decides the method.
-    fn shape(&self, rows: usize, features: usize, targets: usize, is_weighted: bool) -> Shape {
-        Shape {
-            rows,
-            features,
-            targets,
-            is_linear: self.kernels.iter().all(|kernel| kernel.linear_scale().is_some()),
-            is_weighted,
-            fixed_exponent: self.fixed().map(|(exponent, _)| exponent),
-            only_ridges: self.exponents == [2.0]
-                && !self.shared_ridge
-                && suits_band(&self.criterion)
-                && !self.keep_spectrum,
-            tabulates_rows: self.criterion == Criterion::LeaveOneOut
-                && self.fixed().is_none()
-                && (is_weighted || self.exponents != [2.0]),
-        }
-    }
-
-    /// The gate before anything large is allocated. Refuses what was said about a method that is not the one taken.
-    fn check_memory(&self, shape: &Shape) -> Result<Plan> {
-        let plan = self.planned(shape)?;
-        let descends = matches!(plan.method, Method::ConjugateGradients { .. } | Method::ManyLandmarks { .. });
-        if self.solver == Solver::ConjugateGradients && !descends {
-            let must =
-                "used where f is not a linear function of fewer features than there are rows, which is solved directly";
-            let found = format!("{} features and {} rows", shape.features, shape.rows);
-            return Err(Error::argument("conjugate gradients", must, found));
-        }
-        if self.accuracy_of_gradients.is_some() && !descends {
-            let must = "given where a fit is solved by them";
-            return Err(Error::argument("the accuracy of conjugate gradients", must, plan.method.describe()));
-        }
-        if let (Method::ManyLandmarks { rank }, Some(by)) = (plan.method, self.landmarks_by) {
-            let must = format!(
-                "left open for {rank} landmarks: beyond {} of them, or what memory allows, they are pivots of a sample",
-                plan::MANY_LANDMARKS
-            );
-            return Err(Error::argument("how landmarks are chosen", must, by.name()));
-        }
-        Ok(plan)
-    }
-
-    /// How landmarks are chosen, as far as it is known before the rows are.
-    fn landmarks(&self) -> Landmarks {
-        let usual = match self.reduce {
-            // The bound is of factors, and knows what is left of every row: pivots look for those of which most is.
-            Reduce::ToAccuracy(_) => Landmarks::Pivots,
-            _ => Landmarks::default(),
-        };
-        self.landmarks_by.unwrap_or(usual)
-    }
-
-    /// The method that suits the shape and the memory that there is.
-    fn planned(&self, shape: &Shape) -> Result<Plan> {
-        let plan = plan::plan(shape);
-        let limit = self.memory.unwrap_or_else(plan::available_memory);
-        if plan.method == Method::Primal || !self.may_reduce() {
-            plan.check(shape, limit)?;
-            return Ok(plan);
-        }
-        let by_gradients = || plan::gradients(shape, limit, self.memory.is_some());
-        if self.solver == Solver::ConjugateGradients {
-            return by_gradients();
-        }
-        if self.takes_gradients(shape, &plan, limit)
-            && let Ok(plan) = by_gradients()
-        {
-            return Ok(plan);
-        }
-        let is_slow = matches!(plan.method, Method::Spectral | Method::Band) && shape.rows > plan::EXACT_ROWS;
-        let by = self.landmarks();
-        match self.reduce {
-            Reduce::ToRank(rank) => {
-                let factored = plan::low_rank(shape, Some(rank), by, limit);
-                let is_many = rank > plan::MANY_LANDMARKS || factored.is_err();
-                let may_descend = self.suits_gradients() && !self.shared_ridge && self.solver != Solver::Factored;
-                // With more landmarks than half of the rows, the sample they come from would be all rows.
-                if is_many && may_descend && rank <= shape.rows / 2 {
-                    return plan::many_landmarks(shape, rank, limit);
-                }
-                factored
-            }
-            Reduce::ToAccuracy(_) | Reduce::Always => plan::low_rank(shape, self.reduce.rank(), by, limit),
-            Reduce::IfNeeded if is_slow || plan.bytes > limit => plan::low_rank(shape, None, by, limit),
-            _ => plan.check(shape, limit).map(|()| plan),
-        }
-    }
-
-    /// Whether the exact problem is one for conjugate gradients without being said to be: where there is no other way that is as
-    /// exact. Beyond [`plan::GRADIENT_ROWS`] they take hours, which is not what was meant.
-    fn takes_gradients(&self, shape: &Shape, plan: &Plan, limit: u64) -> bool {
-        let is_quicker = self.fixed().is_some() && !self.diagnostics && shape.rows > plan::EXACT_ROWS;
-        self.reduce == Reduce::Never
-            && self.suits_gradients()
-            && shape.rows <= plan::GRADIENT_ROWS
-            && (plan.bytes > limit || is_quicker)
-    }
-
-    /// Whether conjugate gradients can solve it.
-    fn suits_gradients(&self) -> bool {
-        self.against_gradients().is_none()
-    }
-
-    /// Whether landmarks can stand for all rows.
-    fn may_reduce(&self) -> bool {
-        self.against_landmarks().is_none()
-    }
-
-    /// The first condition of conjugate gradients that does not hold, and what was found in its place.
-    fn against_gradients(&self) -> Option<(&'static str, String)> {
-        if let Some(exponent) = self.exponents.iter().find(|m| !(**m > 1.0)) {
-            return Some(("used with exponents above 1", format!("the exponent {exponent}")));
-        }
-        if let Some(constraint) = &self.constraint {
-            return Some(("used with the penalty λ‖f‖ᵐ", constraint.describe()));
-        }
-        if self.keep_spectrum {
-            return Some(("used where the spectrum is not kept", "a fit that keeps it".to_owned()));
-        }
-        self.against_landmarks()
-    }
-
-    /// The same for landmarks in the place of all rows.
-    fn against_landmarks(&self) -> Option<(&'static str, String)> {
-        if self.criterion == Criterion::Formula(Formula::Likelihood) {
-            let must = "used with a criterion that does not need the determinant of the whole kernel matrix";
-            return Some((must, format!("the criterion {}", self.criterion.spec())));
-        }
-        if self.unlabelled.is_some() {
-            let found = format!("such rows, for the criterion {}", self.criterion.spec());
-            return Some(("used without rows that have no target", found));
-        }
-        let precomputed = self.kernels.iter().find(|kernel| kernel.is_precomputed());
-        precomputed.map(|kernel| ("used with a kernel that has a formula", format!("the kernel {}", kernel.spec())))
     }
 }

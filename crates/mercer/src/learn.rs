@@ -29,7 +29,7 @@ use crate::linalg::Matrix;
 use crate::loss::{Reads, SharedLoss};
 use crate::model::{Model, Summary};
 use crate::plan::Plan;
-use crate::range::check_rising;
+use crate::range::{check_lambdas, check_rising};
 
 pub use left_out::LeftOut;
 pub use measure::Measure;
@@ -389,12 +389,8 @@ impl Learn {
         for exponent in &self.exponents {
             crate::solver::convex::exponent::check(*exponent, &first[0].spec())?;
         }
-        let lambdas = self.lambdas.as_deref().unwrap_or(&[]);
-        if let Some(lambda) = lambdas.iter().find(|lambda| !(1e-100..=1e100).contains(*lambda)) {
-            return Err(Error::argument("lambda", "above 0 (from 1e-100 to 1e100)", lambda));
-        }
         check_rising("exponents", &self.exponents)?;
-        check_rising("lambdas", lambdas)?;
+        check_lambdas(self.lambdas.as_deref().unwrap_or(&[]), 1e-100..=1e100)?;
         if !(1e-13..=0.1).contains(&self.tolerance) {
             return Err(Error::argument("tolerance", "from 1e-13 to 0.1, a relative duality gap", self.tolerance));
         }

@@ -124,12 +124,21 @@ pub(crate) fn check_rising(what: &str, values: &[f64]) -> Result<()> {
 /// Refuses exponents and λ that are out of range, or do not rise.
 pub(crate) fn check_powers(exponents: &[f64], lambdas: &[f64]) -> Result<()> {
     check_rising("exponents", exponents)?;
-    check_rising("lambdas", lambdas)?;
     if let Some(exponent) = exponents.iter().find(|m| !(1e-3..=1000.0).contains(*m)) {
         return Err(Error::argument("exponent", "above 0 (from 0.001 to 1000)", exponent));
     }
-    match lambdas.iter().find(|lambda| !(1e-290..=1e290).contains(*lambda)) {
-        Some(lambda) => Err(Error::argument("lambda", "above 0 (from 1e-290 to 1e290)", lambda)),
+    // Below and above, λ n or its inverse leaves the range of f64.
+    check_lambdas(lambdas, 1e-290..=1e290)
+}
+
+/// Refuses λ beyond what can be solved, or that do not rise.
+pub(crate) fn check_lambdas(lambdas: &[f64], possible: std::ops::RangeInclusive<f64>) -> Result<()> {
+    check_rising("lambdas", lambdas)?;
+    match lambdas.iter().find(|lambda| !possible.contains(*lambda)) {
+        Some(lambda) => {
+            let must = format!("above 0 (from {:e} to {:e})", possible.start(), possible.end());
+            Err(Error::argument("lambda", must, lambda))
+        }
         None => Ok(()),
     }
 }

@@ -17,7 +17,7 @@ use crate::linalg::Matrix;
 use crate::model::{Model, Summary};
 use crate::penalty::Penalty;
 use crate::plan;
-use crate::range::check_rising;
+use crate::range::check_lambdas;
 
 /// Settings of a linear fit with the squared loss. Nothing is computed until one of the `fit` methods is called.
 ///
@@ -332,10 +332,7 @@ impl LinearFit {
             _ => {}
         }
         let lambdas = self.lambdas.as_deref().unwrap_or(&[]);
-        if let Some(lambda) = lambdas.iter().find(|lambda| !(1e-100..=1e100).contains(*lambda)) {
-            return Err(Error::argument("lambda", "above 0 (from 1e-100 to 1e100)", lambda));
-        }
-        check_rising("lambdas", lambdas)?;
+        check_lambdas(lambdas, 1e-100..=1e100)?;
         if self.lambdas.as_ref().is_some_and(Vec::is_empty) {
             return Err(Error::Empty("there must be at least one λ to choose from".into()));
         }
