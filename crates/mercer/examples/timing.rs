@@ -2,8 +2,8 @@
 //! header, the last column is y) from a file and prints one JSON object.
 //!
 //! `timing gram FILE REPEATS LENGTHSCALE` · `timing fit FILE REPEATS LENGTHSCALE LAMBDA coefficients|report` ·
-//! `timing surface FILE REPEATS LENGTHSCALES LAMBDAS EXPONENTS` (ranges as the program takes them; leave-one-out at every
-//! point, then the fit at the best of them; the check is the best leave-one-out RMSE) ·
+//! `timing surface FILE REPEATS LENGTHSCALES LAMBDAS EXPONENTS [between]` (ranges as the program takes them; leave-one-out at every
+//! point, with `between` also between them, then the fit at the best of them; the check is the best leave-one-out RMSE) ·
 //! `timing both FILE REPEATS LENGTHSCALE LAMBDA` (a fit, coefficients only, and the predictions of its own rows)
 
 use std::sync::{Arc, Mutex};
@@ -95,12 +95,16 @@ fn surface(
     lengthscales: &str,
     rest: &[String],
 ) -> std::result::Result<(), Box<dyn std::error::Error>> {
-    let [lambdas, exponents] = rest else { return Err("surface needs LAMBDAS and EXPONENTS".into()) };
-    let fit = Fit::new(Gaussian::lengthscale(1.0))
+    let [lambdas, exponents, where_to_look @ ..] = rest else {
+        return Err("surface needs LAMBDAS and EXPONENTS".into());
+    };
+    let mut fit = Fit::new(Gaussian::lengthscale(1.0))
         .kernels(mercer::range::kernels(&format!("gaussian(lengthscale={lengthscales})"))?)
         .lambdas(&mercer::range::log_spaced("lambda", lambdas)?)
-        .exponents(&mercer::range::stepped("exponent", exponents)?)
-        .on_grid();
+        .exponents(&mercer::range::stepped("exponent", exponents)?);
+    if where_to_look != ["between"] {
+        fit = fit.on_grid();
+    }
     let mut seconds = Vec::new();
     let mut last = None;
     for _ in 0..repeats {
