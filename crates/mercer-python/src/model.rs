@@ -250,20 +250,20 @@ impl Model {
         Ok(points.into_iter().map(facts).collect())
     }
 
-    /// The leave-one-out residuals, for classes decision values: rows × targets.
-    fn leave_one_out<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let columns = match (&self.found.leave_one_out, &self.source) {
-            (Some(known), _) => known.clone(),
+    /// The leave-one-out residuals, for classes decision values: rows × targets. And whether they are exact, or right to first order.
+    fn leave_one_out<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyArray2<f64>>, bool)> {
+        let (columns, is_exact) = match (&self.found.leave_one_out, &self.source) {
+            (Some(known), _) => (known.clone(), true),
             (None, Some(source)) => {
                 let (model, source) = (Arc::clone(&self.model), Arc::clone(source));
                 run(py, move |observer| source.leave_one_out(&model, &observer))?
             }
             (None, None) => {
                 let (model, training) = (Arc::clone(&self.model), self.rows_of_fit().map_err(refused)?);
-                run(py, move |_| model.leave_one_out(training))?
+                (run(py, move |_| model.leave_one_out(training))?, true)
             }
         };
-        columns_to_array(py, &columns)
+        Ok((columns_to_array(py, &columns)?, is_exact))
     }
 
     /// The criterion wherever it was computed.

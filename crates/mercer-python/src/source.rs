@@ -71,30 +71,39 @@ impl Source {
         }
     }
 
-    /// Residuals of every row when left out, one vector per target; for classes their decision values.
-    pub fn leave_one_out(&self, model: &Model, observer: &Observer) -> Result<Vec<Vec<f64>>> {
-        let one_by_one = |of: &dyn Fn(usize) -> Result<Vec<f64>>| (0..model.summaries().len()).map(of).collect();
+    /// Residuals of every row when left out, one vector per target; for classes their decision values. And whether they are exact.
+    pub fn leave_one_out(&self, model: &Model, observer: &Observer) -> Result<(Vec<Vec<f64>>, bool)> {
+        let one_by_one = |of: &dyn Fn(usize) -> Result<(Vec<f64>, bool)>| -> Result<(Vec<Vec<f64>>, bool)> {
+            let found: Vec<(Vec<f64>, bool)> = (0..model.summaries().len()).map(of).collect::<Result<_>>()?;
+            let is_exact = found.iter().all(|(_, is_exact)| *is_exact);
+            Ok((found.into_iter().map(|(residuals, _)| residuals).collect(), is_exact))
+        };
+        let first = |(mut columns, is_exact): (Vec<Vec<f64>>, bool)| (columns.swap_remove(0), is_exact);
         match self {
-            Source::Power(frame, roles) => model.leave_one_out(model.training_from(frame, roles.weight.as_deref())?),
+            Source::Power(frame, roles) => {
+                Ok((model.leave_one_out(model.training_from(frame, roles.weight.as_deref())?)?, true))
+            }
             Source::Loss(frame, roles, _) => match model.meaning() {
                 Meaning::Classes { .. } => {
-                    Ok(self.learned(model, 0, frame, roles, observer)?.leave_one_out(Some(observer))?.values)
+                    let found = self.learned(model, 0, frame, roles, observer)?.leave_one_out(Some(observer))?;
+                    Ok((found.values, found.is_exact))
                 }
                 _ => one_by_one(&|t| {
                     let learned = self.learned(model, t, frame, &only(roles, model, t), observer)?;
-                    let values = learned.leave_one_out(Some(observer))?.values;
-                    Ok(learned.outputs()[0].iter().zip(&values[0]).map(|(y, value)| y - value).collect())
+                    let found = learned.leave_one_out(Some(observer))?;
+                    let residual = |(y, value): (&f64, &f64)| y - value;
+                    Ok((learned.outputs()[0].iter().zip(&found.values[0]).map(residual).collect(), found.is_exact))
                 }),
             },
             Source::Linear(frame, roles, fit) => one_by_one(&|t| {
                 let settings = (**fit).clone().lambda(model.summaries()[t].lambda).observer(observer.clone());
-                Ok(settings.fit_frame(frame, &only(roles, model, t))?.leave_one_out()?.0.swap_remove(0))
+                Ok(first(settings.fit_frame(frame, &only(roles, model, t))?.leave_one_out(Some(observer))?))
             }),
             Source::Sparse(rows, fit) => one_by_one(&|t| {
                 let settings = (**fit).clone().lambda(model.summaries()[t].lambda).observer(observer.clone());
                 let y = Matrix::column_vector(rows.y.col(t).to_vec());
                 let fitted = settings.fit_sparse(&rows.x, &y, rows.weights.as_deref(), None)?;
-                Ok(fitted.leave_one_out()?.0.swap_remove(0))
+                Ok(first(fitted.leave_one_out(Some(observer))?))
             }),
         }
     }
@@ -107,6 +116,10 @@ impl Source {
         at: &Frame,
         observer: &Observer,
     ) -> Result<Vec<Bounds>> {
+        if model.kernel().is_precomputed() {
+            let must = "one with a formula for CV+: fits without a fold need its values anew";
+            return Err(Error::argument("the kernel", must, "precomputed"));
+        }
         let (frame, roles) = match self {
             Source::Loss(frame, roles, _) | Source::Linear(frame, roles, _) => (frame, roles),
             _ => return Err(Error::argument("the rows of the fit", "dense for an interval", "sparse rows")),

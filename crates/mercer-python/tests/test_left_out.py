@@ -138,6 +138,20 @@ def test_a_loaded_model_says_what_it_lacks(waves, tmp_path):
         mercer.SVR(C=3).fit(x, y).predict(x, interval=0.9, method="jackknife+")
 
 
+def test_what_cannot_be_left_out_is_refused_in_a_sentence(waves):
+    x, y = waves
+    kernel = mercer.kernel_matrix(x, kernel="gaussian(lengthscale=2)")
+    model = mercer.SVR("precomputed", C=3).fit(kernel, y)
+    np.testing.assert_allclose(model.loo_, mercer.SVR("gaussian(lengthscale=2)", C=3).fit(x, y).loo_, atol=1e-4)
+    with pytest.raises(ValueError, match="formula"):
+        model.predict(kernel, interval=0.9)
+    with pytest.raises(AttributeError, match="at least 2"):
+        _ = mercer.SVR().fit(x[:1], y[:1]).loo_
+    many = np.random.default_rng(1).normal(size=(300, 2))
+    with pytest.warns(UserWarning, match="first order"):
+        _ = mercer.KernelLogistic(C=3).fit(many, many[:, 0] > 0).loo_
+
+
 def peak() -> int:
     """The most memory that was resident since it was last asked to forget, in MB."""
     with open("/proc/self/status") as status:

@@ -57,7 +57,7 @@ fn leave_one_out_of_tikhonov_is_that_of_refits() {
                     let fit = LinearFit::new(Penalty::Tikhonov { gamma: gamma.clone() }).lambda(lambda);
                     let fit = if offset { fit } else { fit.without_offset() };
                     let fitted = fit.fit_weighted(&x, &Matrix::column_vector(y.clone()), weights).unwrap();
-                    let known = fitted.leave_one_out().unwrap().0.remove(0);
+                    let known = fitted.leave_one_out(None).unwrap().0.remove(0);
                     for (row, (known, true_one)) in known.iter().zip(refitted(&fit, &x, &y, weights)).enumerate() {
                         let off = (known - true_one).abs();
                         assert!(off <= 1e-8 * (1.0 + true_one.abs()), "{gamma:?} {lambda} {offset} row {row}: {off}");
@@ -68,12 +68,60 @@ fn leave_one_out_of_tikhonov_is_that_of_refits() {
     }
 }
 
+/// Columns of very different sizes, and rows that share a large mean.
+#[test]
+fn leave_one_out_of_tikhonov_bears_large_numbers() {
+    for (columns, gamma) in [(4, Gamma::Identity), (4, Gamma::FirstDifferences), (60, Gamma::Identity)] {
+        let (mut x, y, _) = rows(columns);
+        let large = if columns == 4 { 1e7 } else { 1.0 };
+        x.col_mut(2).iter_mut().for_each(|x| *x *= large);
+        if columns == 60 {
+            x.as_mut_slice().iter_mut().for_each(|x| *x += 1e5);
+        }
+        let fit = LinearFit::new(Penalty::Tikhonov { gamma: gamma.clone() }).lambda(1e-3);
+        let known = fit.fit(&x, &y).unwrap().leave_one_out(None).unwrap().0.remove(0);
+        for (known, true_one) in known.iter().zip(refitted(&fit, &x, &y, None)) {
+            assert!((known - true_one).abs() < 1e-6, "{columns} {gamma:?}: {known} {true_one}");
+        }
+    }
+}
+
+/// All columns of a one-hot code add up to what the offset is: constants are seen by nobody, and the shortest w is asked for.
+#[test]
+fn differences_of_a_one_hot_code_with_an_offset() {
+    let (n, columns) = (5000, 2500);
+    let lines: Vec<Vec<(usize, f64)>> = (0..n).map(|i| vec![((i * 7) % columns, 1.0)]).collect();
+    let x = Sparse::from_rows(columns, &lines).unwrap();
+    let y = Matrix::from_fn(n, 1, |i, _| (((i * 7) % columns) as f64 / 300.0).sin() + 0.1 * ((i * 13) % 7) as f64);
+    for gamma in [Gamma::FirstDifferences, Gamma::SecondDifferences] {
+        let fit = LinearFit::new(Penalty::Tikhonov { gamma: gamma.clone() }).lambda(1e-4);
+        let found = fit.fit_sparse(&x, &y, None, None).unwrap();
+        assert!(found.summary().train_r2.unwrap() > 0.8, "{gamma:?}: {:?}", found.summary().train_r2);
+        let w = found.model.coefficients(0);
+        assert!(w.iter().sum::<f64>().abs() < 1e-6, "{gamma:?}: {}", w.iter().sum::<f64>());
+        if gamma == Gamma::FirstDifferences {
+            assert!(found.summary().certificate.holds, "{:?}", found.summary().certificate);
+        }
+    }
+}
+
+/// A matrix Γ with more columns than are factored is no reason to allocate its square.
+#[test]
+fn a_wide_matrix_of_a_penalty_takes_the_dense_way() {
+    let lines: Vec<Vec<(usize, f64)>> = (0..10).map(|i| vec![(i * 300, 1.0), (i * 300 + 7, 2.0)]).collect();
+    let x = Sparse::from_rows(3000, &lines).unwrap();
+    let y = Matrix::from_fn(10, 1, |i, _| i as f64);
+    let gamma = Gamma::Matrix(Matrix::from_fn(1, 3000, |_, _| 1.0));
+    let found = LinearFit::new(Penalty::Tikhonov { gamma }).lambda(1e-2).fit_sparse(&x, &y, None, None).unwrap();
+    assert!(found.summary().train_r2.unwrap() > 0.99);
+}
+
 #[test]
 fn leave_one_out_of_least_squares_is_that_of_refits() {
     let (x, y, weights) = rows(5);
     let fit = LinearFit::new(Penalty::None);
     let fitted = fit.fit_weighted(&x, &Matrix::column_vector(y.clone()), Some(&weights)).unwrap();
-    let known = fitted.leave_one_out().unwrap().0.remove(0);
+    let known = fitted.leave_one_out(None).unwrap().0.remove(0);
     let true_ones = refitted(&fit, &x, &y, Some(&weights));
     assert!(known.iter().zip(&true_ones).all(|(a, b)| (a - b).abs() < 1e-9), "{known:?} {true_ones:?}");
 }
@@ -91,7 +139,7 @@ fn leave_one_out_of_the_lasso_is_that_of_refits() {
             let fit = if penalty == Penalty::KernelLasso { fit.kernel(kernel.clone()) } else { fit };
             let fit = if offset { fit } else { fit.without_offset() };
             let fitted = fit.fit_weighted(&x, &Matrix::column_vector(y.clone()), weights).unwrap();
-            let (known, is_exact) = fitted.leave_one_out().unwrap();
+            let (known, is_exact) = fitted.leave_one_out(None).unwrap();
             let true_ones = refitted(&fit, &x, &y, weights);
             assert!(is_exact);
             for row in 0..ROWS {
@@ -107,7 +155,7 @@ fn a_row_that_alone_determines_a_coefficient_is_named() {
     let (mut x, y, _) = rows(3);
     x.col_mut(2).iter_mut().enumerate().for_each(|(i, x)| *x = f64::from(i == 7));
     let fitted = LinearFit::new(Penalty::None).fit(&x, &y).unwrap();
-    assert!(fitted.leave_one_out().unwrap_err().to_string().contains("row 8"));
+    assert!(fitted.leave_one_out(None).unwrap_err().to_string().contains("row 8"));
 }
 
 /// Sparse rows against the same rows with their zeros stored: ridge and differences, more and fewer columns than rows, by every way there is.
@@ -140,7 +188,7 @@ fn sparse_tikhonov_is_that_of_dense_rows() {
                         let (a, b) = (found.summary().objective, dense.summary().objective);
                         assert!((a - b).abs() <= 1e-12 * b, "{name}: {a} {b}");
                         // The zeros do not matter to what is left out either.
-                        let (a, b) = (found.leave_one_out().unwrap().0, dense.leave_one_out().unwrap().0);
+                        let (a, b) = (found.leave_one_out(None).unwrap().0, dense.leave_one_out(None).unwrap().0);
                         assert!(a[0].iter().zip(&b[0]).all(|(a, b)| (a - b).abs() < 1e-6 * (1.0 + b.abs())), "{name}");
                     }
                 }
@@ -299,6 +347,11 @@ fn intervals_by_refits_are_those_of_the_definition() {
             }
         }
     }
+    let other = Folds::random(ROWS + 1, 8, 3).unwrap();
+    let wrong = RefittedIntervals::new(&frame, &roles.targets, &other, 0.8, None, |part| ways[1].0(part, &roles));
+    assert!(wrong.err().unwrap().to_string().contains("each of the 40 rows once"));
+    let wrong = RefittedIntervals::new(&frame, &[], &folds, 0.8, None, |part| ways[1].0(part, &roles));
+    assert!(wrong.err().unwrap().to_string().contains("target columns"));
     let few = RefittedIntervals::new(&frame, &roles.targets, &folds, 0.99, None, |part| ways[1].0(part, &roles));
     assert!(few.err().unwrap().to_string().contains("at least 99"));
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -52,12 +53,15 @@ class FittedModel:
         blocks = _tables.parts(X)
         if len(blocks) == 1:
             return of(self._table(X))
-        found = None
-        for above, part in blocks:
-            values = of(self._table(part, above))
-            if found is None:
-                found = np.empty((_tables.samples(X), *values.shape[1:]), dtype=values.dtype)
-            found[above : above + len(values)] = values
+        first = of(self._table(blocks[0][1]))
+        found = np.empty((_tables.samples(X), *first.shape[1:]), dtype=first.dtype)
+        found[: len(first)] = first
+        with warnings.catch_warnings():
+            # The first block has said what there is to say of the names of the columns.
+            warnings.filterwarnings("ignore", message=".*feature names")
+            for above, part in blocks[1:]:
+                values = of(self._table(part, above))
+                found[above : above + len(values)] = values
         return found
 
     @property
@@ -124,18 +128,19 @@ class FittedModel:
 
     @property
     def loo_(self) -> Numbers:
-        """The residuals yᵢ − f₋ᵢ(xᵢ) − b₋ᵢ of the fits without row i; NaN for rows of weight 0. Of classes the decision values of every
-        row by the fit without it.
+        """The residuals yᵢ − f₋ᵢ(xᵢ) − b₋ᵢ of the fits without row i, with λ, class weights and scaling held; NaN for rows of weight 0. Of classes
+        the decision values of every row by the fit without it.
 
         Read off one decomposition for the squared loss with λ‖f‖ᵐ or λ‖Γw‖². Other losses and the Lasso make their fit once more, see which rows
-        change nothing but what a formula knows, and fit without each of the others. Where that would take long (losses with kinks: more
-        than a million rows × rows to be fitted again; smooth ones: more than 250 rows) the values are right to first order: single rows may
-        be off, means less so.
+        change nothing but what a formula knows, and fit without each of the others, which may take a while. Smooth losses on more
+        than 250 rows, and the Lasso where checking would take more than 2³¹ multiplications, are right to first order, with a warning.
         """
         try:
-            residuals = self._known("loo_").leave_one_out()
+            residuals, is_exact = self._known("loo_").leave_one_out()
         except ValueError as error:
             raise AttributeError(f"loo_: {error}") from error
+        if not is_exact:
+            warnings.warn("loo_ is right to first order here, not exact", stacklevel=2)
         kept = self.__dict__.get("_kept_rows")
         if kept is not None:
             # Rows of weight 0 have no part in the fit; their places stay.

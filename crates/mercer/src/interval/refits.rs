@@ -9,6 +9,9 @@ use crate::linalg::Matrix;
 use crate::model::{Meaning, Model};
 use crate::training::told;
 
+/// Rows of a table that are predicted at a time.
+const BLOCK: usize = 1 << 14;
+
 /// CV+ intervals of any way to fit numbers.
 ///
 /// ```
@@ -48,6 +51,7 @@ impl RefittedIntervals {
         if !(level > 0.0 && level < 1.0) {
             return Err(Error::argument("the level of an interval", "above 0 and below 1", level));
         }
+        check_folds(folds, frame.rows())?;
         let needed = rows_needed(level);
         let (mut models, mut residuals) = (Vec::new(), Vec::new());
         for (fold, held) in folds.groups.iter().enumerate() {
@@ -63,6 +67,10 @@ impl RefittedIntervals {
                 Meaning::Quantiles { per_target, .. } => *per_target,
                 Meaning::Numbers => 1,
             };
+            if targets.len() * per_target != model.summaries().len() {
+                let must = format!("those that a fit predicts, {} of them", model.summaries().len() / per_target);
+                return Err(Error::argument("the target columns", must, targets.len()));
+            }
             let predicted = model.predict_frame(&frame.select_rows(held))?;
             residuals.resize(predicted.len(), Vec::new());
             for (output, values) in predicted.iter().enumerate() {
@@ -81,6 +89,20 @@ impl RefittedIntervals {
 
     /// The intervals of every output at the rows of a table; `None` where any of the fits has no prediction.
     pub fn at_frame(&self, frame: &Frame, observer: Option<&Observer>) -> Result<Vec<Bounds>> {
+        let empty = Bounds { lower: Vec::new(), upper: Vec::new() };
+        let mut all = vec![empty; self.residuals.len()];
+        for start in (0..frame.rows()).step_by(BLOCK) {
+            let rows: Vec<usize> = (start..(start + BLOCK).min(frame.rows())).collect();
+            let found = self.at_rows(&frame.select_rows(&rows), observer).map_err(|error| error.below(start))?;
+            for (all, found) in all.iter_mut().zip(found) {
+                all.lower.extend(found.lower);
+                all.upper.extend(found.upper);
+            }
+        }
+        Ok(all)
+    }
+
+    fn at_rows(&self, frame: &Frame, observer: Option<&Observer>) -> Result<Vec<Bounds>> {
         let mut predicted = Vec::new();
         for model in &self.models {
             told(observer, "intervals")?;
@@ -104,4 +126,17 @@ impl RefittedIntervals {
         };
         Ok((0..self.residuals.len()).map(of_output).collect())
     }
+}
+
+/// Refuses folds that are not those of this many rows, each held out once.
+fn check_folds(folds: &Folds, rows: usize) -> Result<()> {
+    let mut counts = vec![0; rows];
+    let fits = folds.groups.len() >= 2
+        && folds.groups.iter().flatten().all(|row| counts.get_mut(*row).map(|count| *count += 1).is_some())
+        && counts.iter().all(|count| *count == 1);
+    if fits {
+        return Ok(());
+    }
+    let must = format!("at least two that hold out each of the {rows} rows once");
+    Err(Error::argument("the folds of an interval", must, format!("{} of other rows", folds.groups.len())))
 }

@@ -22,9 +22,9 @@ use crate::training::told;
 
 /// The relative duality gap of a refit.
 const TOLERANCE: f64 = 1e-9;
-/// Rows to be fitted again, times all rows, at most: for losses with kinks.
-const MOST_REFITS: usize = 1 << 20;
-/// Rows up to which smooth losses are fitted again: beyond, first order is as good.
+/// Rows to be fitted again, times all rows, at most: for losses with kinks. Their first order would say too little of rows at a bound.
+const MOST_REFITS: usize = 1 << 23;
+/// Rows up to which smooth losses are fitted again: beyond, first order is near.
 const MOST_SMOOTH: usize = 250;
 /// Different weights for which all rows are solved.
 const MOST_WEIGHTS: usize = 8;
@@ -34,29 +34,32 @@ const MOST_WEIGHTS: usize = 8;
 pub struct LeftOut {
     /// f₋ᵢ(xᵢ) + b₋ᵢ, one vector per model.
     pub values: Vec<Vec<f64>>,
-    /// Whether they are those of refits, to a relative duality gap of 1e-9; otherwise they are right to first order, the effective ridge held where
-    /// it is: single rows may be off, means less so.
+    /// Whether they are those of refits, to a relative duality gap of 1e-9; otherwise (smooth losses on many rows, a class of a single row) they
+    /// are right to first order, the effective ridge held where it is.
     pub is_exact: bool,
 }
 
 impl Learned {
-    /// The values f₋ᵢ(xᵢ) + b₋ᵢ of the fits without row i.
+    /// The values f₋ᵢ(xᵢ) + b₋ᵢ of the fits without row i; λ, class weights and the scaling of the features are held.
     pub fn leave_one_out(&self, observer: Option<&Observer>) -> Result<LeftOut> {
         if self.model.is_on_landmarks() {
             let must = "a sum over all rows for leave-one-out";
             return Err(Error::argument("the model", must, "one on landmarks"));
+        }
+        if self.design.rows() < 2 {
+            return Err(Error::argument("the number of rows", "at least 2 for leave-one-out", self.design.rows()));
         }
         told(observer, "leaving out")?;
         let is_multinomial = matches!(&self.model.meaning, Meaning::Classes { probability: Probability::Softmax, .. });
         self.check_memory(is_multinomial)?;
         let gram = space::gram(&**self.model.kernel(), &self.design.points);
         if let Some(values) = self.refitted(&gram, observer)? {
-            return Ok(LeftOut { values, is_exact: true });
+            return Ok(LeftOut { values, is_exact: !self.has_a_lone_row() });
         }
         let values = if is_multinomial {
             let points: Vec<RidgePoint> = (0..self.outputs.len()).map(|t| self.point(t)).collect();
             let (weights, has_offset) = (self.row_weights.as_deref(), self.summary().has_offset);
-            approximate::multinomial::values(&gram, weights, has_offset, &points, &self.outputs)?
+            approximate::multinomial::values(&gram, weights, has_offset, &points, &self.outputs, observer)?
         } else {
             (0..self.outputs.len()).map(|t| self.to_first_order(t, &gram)).collect::<Result<_>>()?
         };
@@ -66,6 +69,12 @@ impl Learned {
     /// What each model was fitted to: numbers, or 1 for its class and −1 for the others.
     pub fn outputs(&self) -> &[Vec<f64>] {
         &self.outputs
+    }
+
+    /// Whether a class has one row only, without which there is no such class.
+    fn has_a_lone_row(&self) -> bool {
+        let is_lone = |y: &Vec<f64>| [-1.0, 1.0].iter().any(|label| y.iter().filter(|y| *y == label).count() == 1);
+        matches!(self.model.meaning, Meaning::Classes { .. }) && self.outputs.iter().any(is_lone)
     }
 
     fn check_memory(&self, is_multinomial: bool) -> Result<()> {
@@ -124,7 +133,7 @@ impl Learned {
         Ok(vec![Group { outputs: models.map(output).collect::<Result<_>>()?, kind }])
     }
 
-    /// `None` if that would take too long.
+    /// `None` if first order is near.
     fn refitted(&self, gram: &Matrix, observer: Option<&Observer>) -> Result<Option<Vec<Vec<f64>>>> {
         let n = self.design.rows();
         let mut all = Vec::new();
@@ -145,13 +154,10 @@ impl Learned {
             };
             let Summary { exponent, lambda, .. } = self.model.summaries[all.len()];
             let one = OneLess { rows: &rows, group: &group, exponent, lambda };
-            if n < 2 || n > MOST_SMOOTH && !one.has_kinks() {
+            if n > MOST_SMOOTH && !one.has_kinks() {
                 return Ok(None);
             }
-            match one.values()? {
-                Some(values) => all.extend(values),
-                None => return Ok(None),
-            }
+            all.extend(one.values()?);
         }
         Ok(Some(all))
     }
@@ -178,8 +184,8 @@ impl OneLess<'_> {
         self.rows.weights.map_or(1.0, |weights| weights[row])
     }
 
-    /// One vector per model; `None` if too many rows would have to be fitted again.
-    fn values(&self) -> Result<Option<Vec<Vec<f64>>>> {
+    /// One vector per model.
+    fn values(&self) -> Result<Vec<Vec<f64>>> {
         let (n, models) = (self.rows.points.rows(), self.group.outputs.len());
         let total: f64 = (0..n).map(|row| self.weight(row)).sum();
         let penalty = |weight: f64| {
@@ -202,7 +208,10 @@ impl OneLess<'_> {
         };
         let again: Vec<usize> = (0..n).filter(|row| !is_idle(row)).collect();
         if again.len().saturating_mul(n) > MOST_REFITS {
-            return Ok(None);
+            let must = format!(
+                "at most {MOST_REFITS}, rows × rows that have a coefficient, for leave-one-out of a loss with kinks; folds do with fewer"
+            );
+            return Err(Error::argument("the number of fits", must, format!("{n} × {}", again.len())));
         }
         let mut values = vec![vec![0.0; n]; models];
         for row in (0..n).filter(is_idle) {
@@ -225,6 +234,6 @@ impl OneLess<'_> {
         for (row, found) in again.iter().zip(&found) {
             values.iter_mut().enumerate().for_each(|(t, values)| values[*row] = found.get(0, t));
         }
-        Ok(Some(values))
+        Ok(values)
     }
 }

@@ -102,9 +102,10 @@ impl LinearFitted {
 }
 
 impl LinearFitted {
-    /// yᵢ − f₋ᵢ(xᵢ) − b₋ᵢ of the fits without row i, one vector per target, and whether all are exact: with an ℓ₁ penalty on very large tables
-    /// they are those of a row that does not decide which coefficients are 0.
-    pub fn leave_one_out(&self) -> Result<(Vec<Vec<f64>>, bool)> {
+    /// yᵢ − f₋ᵢ(xᵢ) − b₋ᵢ of the fits without row i, the scaling of the features held, one vector per target; and whether all are exact: with an
+    /// ℓ₁ penalty on very large tables they are those of a row that does not decide which coefficients are 0.
+    pub fn leave_one_out(&self, observer: Option<&Observer>) -> Result<(Vec<Vec<f64>>, bool)> {
+        let go_on = || observer.is_none_or(|observer| observer("leaving out"));
         let of_target = |t: usize| {
             let solved = Solved {
                 x: &self.x,
@@ -115,7 +116,7 @@ impl LinearFitted {
                 lambda: self.model.summaries[t].lambda,
                 solution: &self.solutions[t],
             };
-            solved.residuals()
+            solved.residuals(&go_on)
         };
         let found: Vec<LeftOut> = (0..self.solutions.len()).map(of_target).collect::<Result<_>>()?;
         let is_exact = found.iter().all(|target| target.is_exact);
@@ -253,7 +254,7 @@ impl LinearFit {
     }
 
     /// Fits rows of which only what is not zero is stored, as they are: unscaled, features called `x1`, `x2`, …. The
-    /// zeros are never stored, except by least squares and where a matrix Γ leaves no other way.
+    /// zeros are never stored, except by least squares, where a matrix Γ leaves no other way, and in tables of at most 2²⁰ entries that need it.
     /// Rows of one entry of `groups` stay in one fold.
     pub fn fit_sparse(
         &self,

@@ -68,7 +68,8 @@ pub fn least_squares_precise(
 
 /// A sparse matrix with all its zeros, if that is small enough.
 pub(crate) fn dense(x: &Features) -> Result<Matrix> {
-    if fits_densely(x) {
+    let is_small = x.rows().checked_mul(x.cols()).is_some_and(|entries| entries <= MOST_DENSE);
+    if is_small || matches!(x, Features::Dense(_)) {
         return Ok(x.to_dense());
     }
     Err(Error::argument(
@@ -76,11 +77,6 @@ pub(crate) fn dense(x: &Features) -> Result<Matrix> {
         format!("of at most {MOST_DENSE} entries"),
         format!("{} × {}", x.rows(), x.cols()),
     ))
-}
-
-/// Whether all zeros may be stored.
-pub(crate) fn fits_densely(x: &Features) -> bool {
-    matches!(x, Features::Dense(_)) || x.rows().checked_mul(x.cols()).is_some_and(|entries| entries <= MOST_DENSE)
 }
 
 /// X and y, centred and scaled by the roots of the weights, in twice the precision.

@@ -2,7 +2,7 @@
 //!
 //! Without row i the problem Σ w r² + λW(ℓ·signsᵀv + ‖Γv‖²), times 1/W, has the total weight W − wᵢ in the place of W. At that weight the fit to
 //! *all* rows has residual r and leverage h at row i, and the residual without the row is r/(1 − h). One decomposition serves all rows: in
-//! coordinates in which XᵀwX is diag(c) and ΓᵀΓ is diag(1 − c), up to a factor, every total weight is a division.
+//! coordinates in which XᵀwX is diag(c) and λW·ΓᵀΓ is diag(1 − c), the problem of every total weight is diagonal, with entries from 1 − wᵢ/W to 1.
 //!
 //! For λ‖Γw‖² this is exact. For the Lasso and the elastic net it is exact if the row does not change which coefficients are 0 and the signs of the
 //! others (Rahnama Rad and Maleki 2020): that is checked, and where it does not hold, or a kernel function leaves with its row, the fit is made
@@ -54,7 +54,7 @@ struct Part {
 
 impl Solved<'_> {
     /// yᵢ − f₋ᵢ(xᵢ) − b₋ᵢ for every row.
-    pub fn residuals(&self) -> Result<LeftOut> {
+    pub fn residuals(&self, go_on: &(dyn Fn() -> bool + Sync)) -> Result<LeftOut> {
         let part = self.part()?;
         let formula = Formula::new(self, &part)?;
         let is_lasso = matches!(self.penalty, Penalty::Lasso | Penalty::ElasticNet { .. } | Penalty::KernelLasso);
@@ -64,8 +64,9 @@ impl Solved<'_> {
             return Ok(LeftOut { residuals, is_exact: !is_lasso });
         }
         let one = |row: usize| match formula.without(row) {
+            _ if !go_on() => Err(Error::Interrupted),
             Ok(found) if self.still_holds(&part, &found, row) => Ok(found.residual),
-            _ => side_by_side(|| self.refitted(row)),
+            _ => side_by_side(|| self.refitted(row, go_on)),
         };
         let residuals = (0..self.y.len()).into_par_iter().map(one).collect::<Result<_>>()?;
         Ok(LeftOut { residuals, is_exact: true })
@@ -93,7 +94,7 @@ impl Solved<'_> {
         inactive.all(|(j, (pull, w))| *w != 0.0 || is_kernel && j == row || 2.0 * pull.abs() <= most)
     }
 
-    fn refitted(&self, row: usize) -> Result<f64> {
+    fn refitted(&self, row: usize, go_on: &(dyn Fn() -> bool + Sync)) -> Result<f64> {
         let kept: Vec<usize> = (0..self.y.len()).filter(|i| *i != row).collect();
         let (x, own) = (self.x.select_rows(&kept), self.x.select_rows(&[row]));
         let (x, own) = match (self.penalty, x, own) {
@@ -107,8 +108,8 @@ impl Solved<'_> {
         let pick = |values: &[f64]| kept.iter().map(|i| values[*i]).collect::<Vec<f64>>();
         let weights = self.weights.map(pick);
         let ratio = if let Penalty::ElasticNet { ratio } = self.penalty { *ratio } else { 1.0 };
-        let settings =
-            LassoSettings { offset: self.offset, ratio, tolerance: 1e-10, dof: false, ..LassoSettings::default() };
+        let (offset, dof) = (self.offset, false);
+        let settings = LassoSettings { offset, ratio, tolerance: 1e-10, dof, go_on, ..LassoSettings::default() };
         let solution = lasso(&x, &pick(self.y), weights.as_deref(), self.lambda, &settings)?;
         Ok(self.y[row] - solution.predict(&own)?[0])
     }
@@ -148,9 +149,18 @@ impl Solved<'_> {
     fn wide_ridge(&self) -> Result<Part> {
         let n = self.x.rows();
         check_size(n, n)?;
+        // Centred first, where there is an offset: what all rows share would drown the rest.
+        let means = if self.offset { self.x.means(self.weights) } else { vec![0.0; self.x.cols()] };
         let square = match self.x {
-            Features::Dense(x) => multiply_by_transposed(x, x),
-            Features::Sparse(x) => x.square_of_rows(),
+            Features::Dense(x) => {
+                let centred = Matrix::from_fn(n, x.cols(), |i, j| x.get(i, j) - means[j]);
+                multiply_by_transposed(&centred, &centred)
+            }
+            Features::Sparse(x) => {
+                let (along, own) = (x.multiply(&means), means.iter().map(|mean| mean * mean).sum::<f64>());
+                let square = x.square_of_rows();
+                Matrix::from_fn(n, n, |i, j| if i >= j { square.get(i, j) - along[i] - along[j] + own } else { 0.0 })
+            }
         };
         let Eigen { values, vectors, .. } = eigen(square)?;
         let columns = Matrix::from_fn(n, n, |i, k| vectors.get(i, k) * values[k].max(0.0).sqrt());
@@ -185,7 +195,6 @@ struct Formula<'a> {
     z: Matrix,
     towards: Vec<f64>,
     against: Vec<f64>,
-    unit: f64,
     total: f64,
 }
 
@@ -202,11 +211,7 @@ impl<'a> Formula<'a> {
         let weight = |i: usize| solved.weights.map_or(1.0, |w| w[i]);
         let weighted = Matrix::from_fn(part.x.rows(), part.x.cols(), |i, k| weight(i) * part.x.get(i, k));
         let rows_square = multiply_transposed(&weighted, &part.x);
-        // In units in which both squares are of a size.
-        let trace = |square: &Matrix| (0..square.rows()).map(|k| square.get(k, k)).sum::<f64>();
-        let (of_rows, of_penalty) = (trace(&rows_square), trace(&part.square));
-        let unit = if of_penalty > 0.0 && of_rows > 0.0 { of_rows / of_penalty } else { 1.0 };
-        let basis = common_basis(&rows_square, &part.square, unit)?;
+        let basis = common_basis(&rows_square, &part.square, solved.lambda * total)?;
         let pulled = multiply_transposed(&weighted, &column(solved.y));
         Ok(Formula {
             z: multiply(&part.x, &basis.vectors),
@@ -214,7 +219,6 @@ impl<'a> Formula<'a> {
             against: multiply_transposed(&basis.vectors, &column(&part.pull)).into_vec(),
             solved,
             basis,
-            unit,
             total,
         })
     }
@@ -222,8 +226,7 @@ impl<'a> Formula<'a> {
     fn without(&self, row: usize) -> Result<Without> {
         let own = self.solved.weights.map_or(1.0, |w| w[row]);
         let (left, lambda) = (self.total - own, self.solved.lambda);
-        let ridge = lambda * left / self.unit;
-        let sizes: Vec<f64> = self.basis.shares.iter().map(|c| c + ridge * (1.0 - c)).collect();
+        let sizes: Vec<f64> = self.basis.shares.iter().map(|c| c + left / self.total * (1.0 - c)).collect();
         let along = |k: usize, v: f64| if sizes[k] > 0.0 { v / sizes[k] } else { 0.0 };
         let mut turned: Vec<f64> =
             (0..sizes.len()).map(|k| along(k, self.towards[k] - 0.5 * lambda * left * self.against[k])).collect();
@@ -234,8 +237,8 @@ impl<'a> Formula<'a> {
             leverage += along(k, own * z * z);
         }
         if left <= 0.0 || leverage > 1.0 - 1e-9 {
-            let must = "determined without any one of its rows, for leave-one-out";
-            let got = format!("row {}, which alone determines a part of it", row + 1);
+            let must = "determined without any one of its rows, for leave-one-out in double precision";
+            let got = format!("row {}, which alone determines a part of it: a larger λ is needed", row + 1);
             return Err(Error::argument("the fit", must, got));
         }
         let residual = (self.solved.y[row] - value) / (1.0 - leverage);
@@ -244,7 +247,7 @@ impl<'a> Formula<'a> {
     }
 }
 
-/// Coordinates in which one square is diag(shares) and the other, times its unit, diag(1 − shares).
+/// Coordinates in which one square is diag(shares) and the other, times its unit, diag(1 − shares). Without a unit all shares are 1.
 struct Basis {
     vectors: Matrix,
     shares: Vec<f64>,

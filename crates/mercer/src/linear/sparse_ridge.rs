@@ -15,6 +15,7 @@ use super::{Features, Gamma, LinearSolution, Sparse};
 use crate::error::{Error, Result};
 use crate::linalg::double::Double;
 use crate::linalg::{Matrix, multiply};
+use certificate::Unseen;
 use inverse::Inverse;
 
 /// Steps after which an answer is what it is.
@@ -158,8 +159,11 @@ pub(super) fn sparse_tikhonov(
     let problem = Problem { x, y, weights, total, lambda, gamma, offset };
     let rows = Centred::new(x, sparse, weights, total, offset);
     let Some(inverse) = Inverse::new(&rows, gamma, lambda * total) else { return Ok(None) };
+    let unseen = Unseen::new(&rows, gamma);
+    let bound =
+        |point: &Point| certificate::bound(&rows, (&inverse, &unseen), gamma, lambda, &point.gradient, point.slope);
     let mut best = problem.at(vec![0.0; x.cols()]);
-    let mut gap = certificate::bound(&rows, &inverse, gamma, lambda, &best.gradient, best.slope);
+    let mut gap = bound(&best);
     let mut steps = 0;
     while gap > NOTHING * best.objective && steps < MOST_STEPS {
         if !go_on() {
@@ -167,8 +171,11 @@ pub(super) fn sparse_tikhonov(
         }
         steps += 1;
         let step = inverse.apply(&best.gradient, go_on);
-        let next = problem.at(best.w.iter().zip(&step).map(|(w, step)| w - total * step).collect());
-        let next_gap = certificate::bound(&rows, &inverse, gamma, lambda, &next.gradient, next.slope);
+        if !go_on() {
+            return Err(Error::Interrupted);
+        }
+        let next = problem.at(unseen.shortest(best.w.iter().zip(&step).map(|(w, step)| w - total * step).collect()));
+        let next_gap = bound(&next);
         // Rounding has the last word.
         if !(next_gap < 0.9 * gap) {
             break;

@@ -1,12 +1,15 @@
 //! λ‖Γw‖²: ridge and its relatives, by QR of the stacked matrix.
 
-use super::least_squares::{Centred, centre, dense, fits_densely, intercept, plain_residuals};
+use super::least_squares::{Centred, centre, dense, intercept, plain_residuals};
 use super::solve::{Precise, norm, transposed};
 use super::sparse_ridge::sparse_tikhonov;
 use super::{Features, LinearSolution, check, check_lambda};
 use crate::error::{Error, Result};
 use crate::linalg::double::Double;
 use crate::linalg::{Matrix, PivotedQr, multiply};
+
+/// Entries that are stored with all zeros if that helps.
+const FEW: usize = 1 << 20;
 
 /// The matrix Γ of a penalty λ‖Γw‖².
 #[derive(Debug, Clone, PartialEq)]
@@ -72,8 +75,8 @@ pub(crate) fn observed_tikhonov(
     check_lambda(lambda)?;
     if lambda > 0.0
         && let Some(found) = sparse_tikhonov(x, y, weights, lambda, gamma, offset, go_on)?
-        // Where even refinement does not help, all zeros may be stored if they fit.
-        && (found.converged || !fits_densely(x))
+        // Where even refinement does not help, few zeros may be stored.
+        && (found.converged || x.rows().saturating_mul(x.cols()) > FEW)
     {
         return Ok(found);
     }

@@ -5,9 +5,11 @@
 //! factor, that of ρ + RᵀKR. An offset is a constant that is next to not penalised.
 
 use crate::error::{Error, Result};
+use crate::fit::Observer;
 use crate::learn::log_sum_exp;
 use crate::linalg::{Cholesky, Matrix, multiply, multiply_transposed, solve_lower};
 use crate::solver::convex::RidgePoint;
+use crate::training::told;
 
 /// How much larger than the kernel's own values that of the constant is.
 const FREE: f64 = 1e7;
@@ -19,6 +21,7 @@ pub(in crate::learn) fn values(
     has_offset: bool,
     points: &[RidgePoint],
     outputs: &[Vec<f64>],
+    observer: Option<&Observer>,
 ) -> Result<Vec<Vec<f64>>> {
     let (n, classes) = (gram.rows(), points.len());
     let weight = |i: usize| weights.map_or(1.0, |w| w[i]);
@@ -40,6 +43,7 @@ pub(in crate::learn) fn values(
     })?;
     let mut out = vec![vec![0.0; n]; classes];
     for (i, row) in rows.iter().enumerate() {
+        told(observer, "leaving out")?;
         // What row i sees of all others, a column per class.
         let mut seen = Matrix::from_fn(n * classes, classes, |k, c| {
             let (j, a) = place(k);

@@ -1,12 +1,14 @@
 //! H⁻¹ for H = AᵀA + μΓᵀΓ, well enough for a step: by a factor of H, by one of AAᵀ + μ, or by conjugate gradients.
 
+use std::sync::OnceLock;
+
 use super::{Centred, Gamma, bend_twice};
 use crate::linalg::{Cholesky, Matrix, multiply_transposed};
 
 /// Rows and columns up to which a matrix is factored.
-const MOST_FACTORED: usize = 4096;
+const MOST_FACTORED: usize = 2048;
 /// Multiplications that a matrix may cost.
-const MOST_WORK: f64 = 2e10;
+const MOST_WORK: f64 = 2e9;
 /// Iterations of one solution by conjugate gradients, and the share of the right side at which it ends.
 const MOST_ITERATIONS: usize = 3000;
 const ENOUGH: f64 = 1e-8;
@@ -19,8 +21,8 @@ pub(super) struct Inverse<'a> {
 }
 
 enum Way {
-    /// A factor of H.
-    Columns(Cholesky),
+    /// A factor of H, and √(H⁻¹)ⱼⱼ once it was asked for.
+    Columns(Cholesky, OnceLock<Vec<f64>>),
     /// A factor of AAᵀ + μ, for Γ = 1.
     Rows(Cholesky),
     /// Conjugate gradients, preconditioned by the diagonal of H.
@@ -28,20 +30,22 @@ enum Way {
 }
 
 impl<'a> Inverse<'a> {
-    /// `None` if Γ is any matrix and H has no factor.
+    /// `None` if Γ is any matrix and H has no factor, or too large a one.
     pub fn new(rows: &'a Centred<'a>, gamma: &'a Gamma, ridge: f64) -> Option<Self> {
         let (n, p) = (rows.x.rows(), rows.x.cols());
         let squares = |counts: &mut dyn Iterator<Item = usize>| counts.map(|count| (count as f64).powi(2)).sum::<f64>();
         let work_of_columns = squares(&mut (0..n).map(|i| rows.x.row(i).0.len()));
         let work_of_rows = squares(&mut (0..p).map(|j| rows.x.col(j).0.len()));
         let is_any = matches!(gamma, Gamma::Matrix(_));
-        let by_columns = || Cholesky::new(square_of_columns(rows, gamma, ridge)).map(Way::Columns);
+        let by_columns =
+            || Cholesky::new(square_of_columns(rows, gamma, ridge)).map(|factor| Way::Columns(factor, OnceLock::new()));
         let by_rows = || Cholesky::new(square_of_rows(rows, ridge)).map(Way::Rows);
+        let has_factor = p <= MOST_FACTORED && work_of_columns <= MOST_WORK;
         let way = if is_any {
-            by_columns()?
+            has_factor.then(by_columns)??
         } else if *gamma == Gamma::Identity && n < p && n <= MOST_FACTORED && work_of_rows <= MOST_WORK {
             by_rows().unwrap_or_else(|| Way::Iterate(diagonal(rows, gamma, ridge)))
-        } else if p <= MOST_FACTORED && work_of_columns <= MOST_WORK {
+        } else if has_factor {
             by_columns().unwrap_or_else(|| Way::Iterate(diagonal(rows, gamma, ridge)))
         } else {
             Way::Iterate(diagonal(rows, gamma, ridge))
@@ -52,7 +56,7 @@ impl<'a> Inverse<'a> {
     /// H⁻¹ v, nearly.
     pub fn apply(&self, v: &[f64], go_on: &(dyn Fn() -> bool + Sync)) -> Vec<f64> {
         match &self.way {
-            Way::Columns(factor) => {
+            Way::Columns(factor, _) => {
                 let mut out = Matrix::column_vector(v.to_vec());
                 factor.solve(&mut out);
                 out.into_vec()
@@ -68,9 +72,11 @@ impl<'a> Inverse<'a> {
     }
 
     /// √(H⁻¹)ⱼⱼ, where a factor of H is at hand.
-    pub fn deviations(&self) -> Option<Vec<f64>> {
+    pub fn deviations(&self) -> Option<&[f64]> {
         match &self.way {
-            Way::Columns(factor) => Some(factor.inverse_diagonal().into_iter().map(f64::sqrt).collect()),
+            Way::Columns(factor, known) => {
+                Some(known.get_or_init(|| factor.inverse_diagonal().into_iter().map(f64::sqrt).collect()))
+            }
             _ => None,
         }
     }
