@@ -85,6 +85,8 @@ pub struct BoxSettings<'a> {
     pub start: Option<&'a [f64]>,
     /// Kα of the start where it is known, for rows that can move.
     pub start_fitted: Option<&'a [f64]>,
+    /// Whether whoever asks measures the answer anew: then sums Kα that were updated step by step may end the search.
+    pub is_measured_after: bool,
     /// Bytes that rows of K may take.
     pub memory: u64,
     /// Asked every few milliseconds; false ends with [`Error::Interrupted`].
@@ -110,6 +112,7 @@ impl Default for BoxSettings<'_> {
             tolerance: 1e-6,
             start: None,
             start_fitted: None,
+            is_measured_after: false,
             memory: 4 << 30,
             go_on: &|| true,
             max_iterations: 20_000,
@@ -236,6 +239,8 @@ impl Search<'_> {
         } else {
             &[false, false]
         };
+        let is_plain =
+            self.settings.tolerance >= PLAIN_GAP && (stored || stored_single || self.settings.is_measured_after);
         for is_single in rounds {
             let iterations = if stored_single {
                 let mut store = store::BorrowedSingle::new(self.rows);
@@ -252,7 +257,7 @@ impl Search<'_> {
             };
             self.iterations += iterations;
             terms::project(self.problem, alpha);
-            if (stored || stored_single) && self.settings.tolerance >= PLAIN_GAP {
+            if is_plain {
                 self.keep(alpha, fitted.clone());
             } else {
                 fitted = self.judge(alpha);

@@ -105,10 +105,17 @@ pub(super) struct Kept<'a, T> {
     clock: u64,
     held: usize,
     capacity: usize,
+    /// How many rows are held before old ones make room: most are needed once, and fresh memory is dear.
+    comfort: usize,
+    /// Rows that were computed before.
+    regrets: usize,
 }
 
 /// Fewer rows than this are never held, whatever the budget.
 const LEAST: usize = 64;
+/// Rows that are held in the beginning, and the share of them that, when computed again, doubles their number.
+const COMFORT: usize = 4096;
+const REGRET_SHARE: usize = 8;
 
 impl<'a, T: Element> Kept<'a, T> {
     pub fn new(source: &'a dyn KernelRows, memory: u64) -> Self {
@@ -116,7 +123,8 @@ impl<'a, T: Element> Kept<'a, T> {
         let row = (n * size_of::<T>()).max(1) as u64;
         let capacity = usize::try_from(memory / row).unwrap_or(usize::MAX).clamp(LEAST, n.max(LEAST));
         let rows = (0..n).map(|_| Vec::new()).collect();
-        Kept { source, rows, last_use: vec![0; n], clock: 0, held: 0, capacity }
+        let comfort = COMFORT.min(capacity);
+        Kept { source, rows, last_use: vec![0; n], clock: 0, held: 0, capacity, comfort, regrets: 0 }
     }
 
     /// The storage of the row that was not used for longest, among those not used now.
@@ -147,14 +155,19 @@ impl<T: Element> Store for Kept<'_, T> {
 
     fn need(&mut self, rows: &[usize]) {
         self.clock += 1;
+        let missing: Vec<usize> = rows.iter().copied().filter(|row| self.rows[*row].is_empty()).collect();
+        self.regrets += missing.iter().filter(|row| self.last_use[**row] > 0).count();
         for row in rows {
             self.last_use[*row] = self.clock;
         }
-        let missing: Vec<usize> = rows.iter().copied().filter(|row| self.rows[*row].is_empty()).collect();
         if missing.is_empty() {
             return;
         }
-        let excess = (self.held + missing.len()).saturating_sub(self.capacity);
+        if self.regrets > self.comfort / REGRET_SHARE {
+            self.comfort = (2 * self.comfort).min(self.capacity);
+            self.regrets = 0;
+        }
+        let excess = (self.held + missing.len()).saturating_sub(self.comfort);
         let mut storage = self.give_up(excess);
         let n = self.rows.len();
         let mut fresh: Vec<Vec<T>> =
