@@ -43,9 +43,9 @@ fn plain_product(rows: &dyn KernelRows, alpha: &[f64]) -> Vec<f64> {
     let terms: Vec<(usize, f64)> = alpha.iter().copied().enumerate().filter(|(_, a)| *a != 0.0).collect();
     let mut product = vec![0.0; alpha.len()];
     if rows.row(0).is_some() {
-        working_set::add_rows(&store::Borrowed::new(rows), &terms, &mut product);
+        working_set::add_rows(&store::Borrowed::<f64>::new(rows), &terms, &mut product);
     } else if rows.row_single(0).is_some() {
-        working_set::add_rows(&store::BorrowedSingle::new(rows), &terms, &mut product);
+        working_set::add_rows(&store::Borrowed::<f32>::new(rows), &terms, &mut product);
     } else {
         product = rows.product(alpha);
     }

@@ -9,6 +9,8 @@ use crate::simd::vectorize;
 
 /// Variables whose gradient one task updates.
 const CHUNK: usize = 1024;
+/// Numbers that are gone through before a second thread would have woken up.
+const FEW: usize = 200_000;
 
 /// How every variable wants to move.
 pub(super) struct View {
@@ -63,7 +65,9 @@ impl View {
 fn least(n: usize, is_taken: &[bool], count: usize, score: impl Fn(usize) -> f64) -> Vec<usize> {
     let mut scored: Vec<(f64, usize)> =
         (0..n).filter(|i| !is_taken[*i]).map(|i| (score(i), i)).filter(|(score, _)| *score < f64::INFINITY).collect();
-    let order = |a: &(f64, usize), b: &(f64, usize)| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1));
+    // Equal scores, as labels have them in the beginning: from everywhere, for neighbours in a table may be alike.
+    let mixed = |i: usize| (i as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    let order = |a: &(f64, usize), b: &(f64, usize)| a.0.total_cmp(&b.0).then_with(|| mixed(a.1).cmp(&mixed(b.1)));
     if scored.len() > count {
         if count == 0 {
             return Vec::new();
@@ -92,7 +96,11 @@ pub(super) fn gather<S: Store>(
         let whole = store.row(chosen[k]);
         row.iter_mut().zip(chosen).for_each(|(x, j)| *x = whole[*j]);
     };
-    block.gram.par_chunks_mut(size).enumerate().take(chosen.len()).for_each(fill);
+    if chosen.len().pow(2) < FEW {
+        block.gram.chunks_mut(size).enumerate().take(chosen.len()).for_each(fill);
+    } else {
+        block.gram.par_chunks_mut(size).enumerate().take(chosen.len()).for_each(fill);
+    }
     for k in 0..size {
         let from = |list: &[f64], padding: f64| chosen.get(k).map_or(padding, |i| list[*i]);
         block.diagonal[k] = from(diagonal, 1.0);
@@ -114,7 +122,11 @@ pub(super) fn add_rows<S: Store>(store: &S, changes: &[(usize, f64)], gradient: 
             || add_to_chunk(store, changes, from, out),
         );
     };
-    gradient.par_chunks_mut(CHUNK).enumerate().for_each(one);
+    if changes.len() * gradient.len() < FEW {
+        gradient.chunks_mut(CHUNK).enumerate().for_each(one);
+    } else {
+        gradient.par_chunks_mut(CHUNK).enumerate().for_each(one);
+    }
 }
 
 /// Four rows at a time, so that the sums are read and written a quarter as often.
