@@ -84,10 +84,27 @@ impl Part {
         let mut place = vec![None; self.kept.len() + self.held.len()];
         other.kept.iter().enumerate().for_each(|(i, row)| place[*row] = Some(i));
         let models = solved.models.iter().map(|model| {
-            let alpha = self.kept.iter().map(|row| place[*row].map_or(0.0, |i| model.point.alpha[i])).collect();
+            let mut alpha: Vec<f64> =
+                self.kept.iter().map(|row| place[*row].map_or(0.0, |i| model.point.alpha[i])).collect();
+            balance(&mut alpha);
             PowerPoint { point: RidgePoint { alpha, fitted: Vec::new(), ..model.point.clone() }, ..model.clone() }
         });
         self.last = Some(Solved::of_models(models.collect()));
+    }
+}
+
+/// Makes the sum of the coefficients 0, as it must be with an offset, without waking those that are 0: the ones with the sign of
+/// the sum shrink, those at their bound (the largest) only if the others are too few.
+fn balance(alpha: &mut [f64]) {
+    let sum: f64 = alpha.iter().sum();
+    let largest = alpha.iter().fold(0.0, |max: f64, a| max.max(a.abs()));
+    for most in [0.999 * largest, f64::INFINITY] {
+        let is_one = |a: f64| a * sum > 0.0 && a.abs() < most;
+        let room: f64 = alpha.iter().filter(|a| is_one(**a)).sum();
+        if room.abs() > sum.abs() {
+            alpha.iter_mut().filter(|a| is_one(**a)).for_each(|a| *a *= 1.0 - sum / room);
+            return;
+        }
     }
 }
 

@@ -133,7 +133,7 @@ const FEW_ROWS: usize = 500;
 /// Gaps above this do not notice the rounding of products that were updated step by step.
 const PLAIN_GAP: f64 = 1e-5;
 /// Gaps below this are asked of a method that keeps K in double precision.
-pub(crate) const SINGLE_PRECISION_GAP: f64 = 5e-6;
+pub(crate) const SINGLE_PRECISION_GAP: f64 = 1.5e-6;
 
 /// Minimises. See the head of this chapter for the problem.
 pub fn solve(rows: &dyn KernelRows, problem: &BoxProblem<'_>, settings: &BoxSettings<'_>) -> Result<BoxSolution> {
@@ -237,8 +237,9 @@ impl Search<'_> {
         } else {
             &[false, false]
         };
-        let is_plain =
-            self.settings.tolerance >= PLAIN_GAP && (stored || stored_single || self.settings.is_measured_after);
+        // What is measured afterwards is taken up again if this was too much trust.
+        let is_plain = self.settings.tolerance >= PLAIN_GAP && (stored || stored_single)
+            || self.settings.tolerance >= SINGLE_PRECISION_GAP && self.settings.is_measured_after;
         for is_single in rounds {
             let iterations = if stored_single {
                 let mut store = store::Borrowed::<f32>::new(self.rows);

@@ -75,9 +75,12 @@ pub(super) fn run<S: Store>(
                 break;
             }
         }
-        let next = view.choose(&chosen, size);
+        if newton.step(store, problem, alpha, &mut gradient, progress.best) {
+            continue;
+        }
+        let (next, keep) = view.choose(&chosen, size);
         store.need(&next);
-        gather(store, problem, &next, &diagonal, alpha, &gradient, &mut block);
+        gather(store, problem, &next, (chosen.len(), keep), &diagonal, alpha, &gradient, &mut block);
         // The others will want to move too: more than a tenth of the violation is not worth removing yet.
         let steps = block.minimise(problem.has_offset, 0.1 * view.violation, STEPS_PER_VARIABLE * size);
         let changes: Vec<(usize, f64)> = next
@@ -98,20 +101,8 @@ pub(super) fn run<S: Store>(
         chosen = next;
         iterations += 1;
 
-        let free = inside(problem, alpha);
-        if iterations % JUDGE_EVERY == 0 && free.len() > size / 2 && size < most {
+        if iterations % JUDGE_EVERY == 0 && inside(problem, alpha).len() > size / 2 && size < most {
             size = (2 * size).min(most);
-        }
-        let can_step = !free.is_empty() && free.len() <= NEWTON_VARIABLES.min(store.capacity());
-        if can_step && newton.is_due(free.len(), progress.best) {
-            store.need(&free);
-            let found = subspace::newton(store, problem, &free, alpha, &gradient);
-            newton =
-                Newton { steps: 0.0, patience: if found.is_some() { 1.0 } else { 2.0 * newton.patience.max(1.0) } };
-            if let Some(changes) = found {
-                changes.iter().for_each(|(i, change)| alpha[*i] = moved(problem, *i, alpha[*i], *change));
-                add_rows(store, &changes, &mut gradient);
-            }
         }
     }
     Ok(iterations)
@@ -150,9 +141,29 @@ struct Newton {
 }
 
 impl Newton {
-    fn is_due(&self, free: usize, gap: f64) -> bool {
+    /// Takes a step if it is due and lowers the objective; whether it did.
+    fn step<S: Store>(
+        &mut self,
+        store: &mut S,
+        problem: &BoxProblem<'_>,
+        alpha: &mut [f64],
+        gradient: &mut [f64],
+        gap: f64,
+    ) -> bool {
+        let free = inside(problem, alpha);
         let worth = if gap < NEWTON_GAP { NEWTON_WORK.0 } else { NEWTON_WORK.1 };
-        self.steps >= self.patience * worth * (free as f64).powi(3)
+        let is_due = self.steps >= self.patience * worth * (free.len() as f64).powi(3);
+        if !is_due || free.is_empty() || free.len() > NEWTON_VARIABLES.min(store.capacity()) {
+            return false;
+        }
+        store.need(&free);
+        let found = subspace::newton(store, problem, &free, alpha, gradient);
+        self.steps = 0.0;
+        self.patience = if found.is_some() { 1.0 } else { 2.0 * self.patience.max(1.0) };
+        let Some(changes) = found else { return false };
+        changes.iter().for_each(|(i, change)| alpha[*i] = moved(problem, *i, alpha[*i], *change));
+        add_rows(store, &changes, gradient);
+        true
     }
 }
 

@@ -23,6 +23,8 @@ pub(super) fn padded(length: usize) -> usize {
 pub(super) struct Block<T> {
     /// K, row after row, each of the padded length.
     pub gram: Vec<T>,
+    /// That of the variables before these.
+    pub last_gram: Vec<T>,
     pub diagonal: Vec<f64>,
     pub alpha: Vec<f64>,
     pub gradient: Vec<f64>,
@@ -51,6 +53,7 @@ impl<T: Element> Block<T> {
         let size = padded(variables);
         Block {
             gram: vec![T::default(); size * size],
+            last_gram: Vec::new(),
             diagonal: vec![1.0; size],
             alpha: vec![0.0; size],
             gradient: vec![0.0; size],
@@ -59,6 +62,24 @@ impl<T: Element> Block<T> {
             epsilon: vec![0.0; size],
             curvature: vec![0.0; size],
         }
+    }
+
+    /// Makes room for so many variables; what belongs to the last ones is put aside. Returns the padded length.
+    pub fn resize(&mut self, variables: usize) -> usize {
+        let size = padded(variables);
+        std::mem::swap(&mut self.gram, &mut self.last_gram);
+        self.gram.resize(size * size, T::default());
+        let lists = [
+            &mut self.diagonal,
+            &mut self.alpha,
+            &mut self.gradient,
+            &mut self.lower,
+            &mut self.upper,
+            &mut self.epsilon,
+            &mut self.curvature,
+        ];
+        lists.into_iter().for_each(|list| list.resize(size, 0.0));
+        size
     }
 
     /// Steps until the violation is below `tolerance`; returns their number.

@@ -12,6 +12,11 @@ pub(super) fn start(
     let Some(given) = settings.start else { return (vec![0.0; n], vec![0.0; n]) };
     let mut alpha = given.to_vec();
     terms::project(problem, &mut alpha);
+    for (i, a) in alpha.iter_mut().enumerate() {
+        // As good as at a bound is at it: one variable less to solve for.
+        let bound = if *a > 0.0 { problem.upper[i] } else { problem.lower[i] };
+        *a = if (bound - *a).abs() <= 1e-12 * bound.abs() { bound } else { *a };
+    }
     let size = alpha.iter().fold(0.0, |most: f64, a| most.max(a.abs()));
     if size == 0.0 {
         return (alpha, vec![0.0; n]);
