@@ -15,7 +15,7 @@ pub(super) fn start(
     for (i, a) in alpha.iter_mut().enumerate() {
         // As good as at a bound is at it: one variable less to solve for.
         let bound = if *a > 0.0 { problem.upper[i] } else { problem.lower[i] };
-        *a = if (bound - *a).abs() <= 1e-12 * bound.abs() { bound } else { *a };
+        *a = if bound.is_finite() && (bound - *a).abs() <= 1e-12 * bound.abs() { bound } else { *a };
     }
     let size = alpha.iter().fold(0.0, |most: f64, a| most.max(a.abs()));
     if size == 0.0 {
