@@ -166,3 +166,20 @@ fn lacks_a_class(group: &Group) -> bool {
 fn constant_values(group: &Group, rows: usize) -> Matrix {
     Matrix::from_fn(rows, group.outputs.len(), |_, t| group.outputs[t].y.first().copied().unwrap_or(0.0))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::balance;
+
+    #[test]
+    fn balance_spares_zeros_and_bounds_where_it_can() {
+        let mut alpha = vec![1.0, 0.0, 0.5, -0.25, 0.25, -1.0];
+        balance(&mut alpha);
+        assert!(alpha.iter().sum::<f64>().abs() < 1e-15);
+        assert_eq!([alpha[0], alpha[1], alpha[3], alpha[5]], [1.0, 0.0, -0.25, -1.0]);
+        assert!((alpha[2] - 2.0 * alpha[4]).abs() < 1e-15);
+        let mut bounded = vec![1.0, 1.0, 0.0, -1.0];
+        balance(&mut bounded);
+        assert_eq!(bounded, [0.5, 0.5, 0.0, -1.0]);
+    }
+}

@@ -206,3 +206,37 @@ impl Base {
         Some(others.into_iter().map(|place| self.inside[place]).collect())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The old factor with some variables put on their edges gives what a new factor of the others gives.
+    #[test]
+    fn few_on_their_edges_need_no_new_factor() {
+        let gram = Matrix::from_fn(30, 30, |i, j| {
+            let distance = i as f64 - j as f64;
+            (-0.1 * distance * distance).exp() + if i == j { 0.5 } else { 0.0 }
+        });
+        let slopes: Vec<f64> = (0..30).map(|i| (1.7 * i as f64).sin()).collect();
+        let put = [3, 17, 18];
+        for has_offset in [false, true] {
+            let mut given = vec![0.0; 30];
+            put.iter().enumerate().for_each(|(c, k)| given[*k] = 0.3 - 0.2 * c as f64);
+            let (mut quick, mut long) = (given.clone(), given);
+            let all = Base::new(&gram, &slopes, (0..30).collect(), &[0.0; 30], 0.0, has_offset).unwrap();
+            let others = all.minimise(&mut quick, &put).unwrap();
+            assert_eq!(others, (0..30).filter(|k| !put.contains(k)).collect::<Vec<usize>>());
+            Base::new(&gram, &slopes, others.clone(), &long, 0.0, has_offset)
+                .unwrap()
+                .minimise(&mut long, &[])
+                .unwrap();
+            assert!(quick.iter().zip(&long).all(|(a, b)| (a - b).abs() < 1e-10), "{quick:?} {long:?}");
+            // And both are a minimum: the slopes of the others are all the same, 0 without an offset.
+            let slope = |k: usize| slopes[k] + gram.col(k).iter().zip(&quick).map(|(x, c)| x * c).sum::<f64>();
+            let level = if has_offset { slope(others[0]) } else { 0.0 };
+            assert!(others.iter().all(|k| (slope(*k) - level).abs() < 1e-10));
+            assert!(!has_offset || quick.iter().sum::<f64>().abs() < 1e-10);
+        }
+    }
+}

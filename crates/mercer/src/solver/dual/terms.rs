@@ -270,3 +270,45 @@ pub(crate) fn project(problem: &BoxProblem<'_>, alpha: &mut [f64]) {
         alpha[i] = clip(alpha[i] - rest, i);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rows that are summed once give the pull that all rows give, and the offset has pulls of both signs beside it.
+    #[test]
+    fn a_pull_on_a_narrow_range_is_that_of_all_rows() {
+        let target: Vec<f64> = (0..60).map(|i| (2.3 * f64::from(i)).sin()).collect();
+        let fitted: Vec<f64> = (0..60).map(|i| 0.5 * (0.7 * f64::from(i)).cos()).collect();
+        let (lower, upper, epsilon) = (vec![-0.3; 60], vec![0.7; 60], vec![0.1; 60]);
+        for curvature in [vec![0.0; 60], vec![0.4; 60]] {
+            let problem = BoxProblem {
+                target: &target,
+                lower: &lower,
+                upper: &upper,
+                epsilon: &epsilon,
+                curvature: &curvature,
+                has_offset: true,
+            };
+            let plain = |b: f64| -> f64 { (0..60).map(|i| problem.best_response(i, fitted[i] + b)).sum() };
+            let mut pull = Pull {
+                problem: &problem,
+                fitted: &fitted,
+                rows: (0..60).collect(),
+                settled: double::Double::default(),
+            };
+            for range in [(-2.0, 2.0), (-0.2, 0.5), (0.1, 0.15)] {
+                pull.narrow(range);
+                for share in [0.0, 0.3, 1.0] {
+                    let b = range.0 + share * (range.1 - range.0);
+                    assert!((pull.at(b) - plain(b)).abs() < 1e-12);
+                }
+            }
+            assert!(pull.rows.len() < 60);
+            let best = best_offset(&problem, &fitted);
+            assert!(plain(best - 1e-3) >= -1e-9 && plain(best + 1e-3) <= 1e-9);
+            let near = near_offset(&problem, &fitted, best + 0.05, 0.1);
+            assert!(plain(near - 1e-3) >= -1e-9 && plain(near + 1e-3) <= 1e-9);
+        }
+    }
+}

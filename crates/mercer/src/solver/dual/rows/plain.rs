@@ -11,6 +11,9 @@ const STRIPS: usize = 32;
 /// Sums side by side.
 const LANES: usize = 32;
 
+/// Writes kernel values of some rows and of the points from a start on, so many of them, row after row.
+type Tile<'a> = dyn Fn(&[usize], usize, usize, &mut [f64]) + Sync + 'a;
+
 impl KernelPoints<'_> {
     /// Kα. Rounding is that of plain sums of as many terms as α has entries other than 0.
     pub(crate) fn plain_product(&self, alpha: &[f64]) -> Vec<f64> {
@@ -77,7 +80,7 @@ fn triangle(
     weights: &[f64],
     from: usize,
     to: usize,
-    tile: &(dyn Fn(&[usize], usize, usize, &mut [f64]) + Sync),
+    tile: &Tile<'_>,
     buffer: &mut [f64],
 ) -> Vec<f64> {
     let mut sums = vec![0.0; support.len() - from];
