@@ -64,7 +64,7 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
 
 /// Five folds of every γ and C, both lists by commas, as the program chooses: a race in which points that are clearly worse are
 /// dropped. Prints the best held-out score (share of wrong classes or mean squared error), how many points were fitted, how many of them
-/// not on all folds, and the duality gap of the model in the end.
+/// not on all folds (and after how many), the kernel and λ that were chosen, and the duality gap of the model in the end.
 fn time_grid(
     x: &Matrix,
     y: &[f64],
@@ -95,10 +95,16 @@ fn time_grid(
     let seconds = started.elapsed().as_secs_f64();
     let best = learned.summary().held_out.as_ref().map(|held_out| held_out.value);
     let fitted: usize = learned.tried.iter().map(|trial| trial.lambdas.len()).sum();
-    let dropped = learned.tried.iter().flat_map(|trial| &trial.dropped).filter(|dropped| dropped.is_some()).count();
+    let mut dropped_after = std::collections::BTreeMap::new();
+    for folds in learned.tried.iter().flat_map(|trial| &trial.dropped).flatten() {
+        *dropped_after.entry(folds.to_string()).or_insert(0) += 1;
+    }
+    let dropped: usize = dropped_after.values().sum();
+    let chosen = learned.tried.iter().find_map(|trial| Some((trial.kernel.spec(), trial.lambdas[trial.chosen?])));
     println!(
         "{}",
         serde_json::json!({ "seconds": seconds, "best": best, "points": fitted, "dropped": dropped,
+            "dropped_after_folds": dropped_after, "chosen": chosen,
             "gap": learned.summary().certificate.duality_gap, "peak_bytes": peak() })
     );
     Ok(())

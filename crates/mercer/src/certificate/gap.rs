@@ -42,30 +42,38 @@ pub(crate) struct Answer<'a> {
     pub alpha: &'a [f64],
     pub offset: f64,
     pub ridge: f64,
+    /// The relative gap that was asked for.
+    pub tolerance: f64,
     /// For f = 0: a point of the path whose slopes bound the objective from below.
     pub witness: Option<&'a RidgePoint>,
 }
 
 /// From so many rows on, values come from distances by way of products, where a kernel has them.
 const MANY_ROWS: usize = 2000;
-/// Rows at which those are compared with values from the formula itself.
-const COMPARED: usize = 256;
+/// One row in so many is compared with values from the formula itself, within these limits.
+const COMPARED_SHARE: usize = 64;
+const COMPARED: (usize, usize) = (32, 256);
+/// Gaps above this do not notice whether sums are made in twice the precision.
+const PLAIN_SUMS: f64 = 1e-8;
 
 /// f at the points, the quick way, if that agrees with the formula at some of them; what differs is a reason to take the long way.
 fn quick_values(
     kernel: &dyn Kernel,
     points: &Points,
-    alpha: &[f64],
+    answer: &Answer<'_>,
     direct: &dyn Fn(&Points) -> Vec<f64>,
 ) -> Option<Vec<f64>> {
     let n = points.rows();
     if n < MANY_ROWS || kernel.linear_scale().is_some() {
         return None;
     }
-    let quick = KernelPoints::new(kernel, points).product(alpha);
-    let some: Vec<usize> = (0..COMPARED).map(|i| i * (n - 1) / (COMPARED - 1)).collect();
+    let source = KernelPoints::new(kernel, points);
+    let quick =
+        if answer.tolerance >= PLAIN_SUMS { source.plain_product(answer.alpha) } else { source.product(answer.alpha) };
+    let count = (n / COMPARED_SHARE).clamp(COMPARED.0, COMPARED.1);
+    let some: Vec<usize> = (0..count).map(|i| i * (n - 1) / (count - 1)).collect();
     let compared = direct(&points.subset(&some));
-    let size: f64 = alpha.iter().map(|a| a.abs()).sum();
+    let size: f64 = answer.alpha.iter().map(|a| a.abs()).sum();
     let mut diagonal = vec![0.0; n];
     kernel.diagonal(points, 0, &mut diagonal);
     let height = diagonal.iter().fold(0.0, |max: f64, k| max.max(*k));
@@ -73,7 +81,7 @@ fn quick_values(
     some.iter().zip(&compared).all(agrees).then_some(quick)
 }
 
-/// The gap of an answer to the problem with penalty λ‖f‖ᵐ, m ≥ 1. Kernel values are computed anew.
+/// The gap of an answer to the problem with penalty λ‖f‖ᵐ, m ≥ 1, and its values f(xᵢ). Kernel values are computed anew.
 pub(crate) fn duality_gap(
     problem: &Problem<'_>,
     kernel: &dyn Kernel,
@@ -81,7 +89,7 @@ pub(crate) fn duality_gap(
     answer: &Answer<'_>,
     exponent: f64,
     lambda: f64,
-) -> Gap {
+) -> (Gap, Vec<f64>) {
     let support: Vec<usize> = (0..answer.alpha.len()).filter(|i| answer.alpha[*i] != 0.0).collect();
     let coefficients = Matrix::column_vector(support.iter().map(|i| answer.alpha[*i]).collect());
     let fitted = if support.is_empty() {
@@ -92,11 +100,11 @@ pub(crate) fn duality_gap(
         space::evaluate(kernel, points, &all, points).into_vec()
     } else {
         let direct = |rows: &Points| values(kernel, &points.subset(&support), &coefficients, rows).into_vec();
-        quick_values(kernel, points, answer.alpha, &direct).unwrap_or_else(|| direct(points))
+        quick_values(kernel, points, answer, &direct).unwrap_or_else(|| direct(points))
     };
     let mut diagonal = vec![0.0; problem.rows()];
     kernel.diagonal(points, 0, &mut diagonal);
-    gap_of_values(problem, &fitted, &diagonal, answer, exponent, lambda)
+    (gap_of_values(problem, &fitted, &diagonal, answer, exponent, lambda), fitted)
 }
 
 /// The same from values f(xᵢ) and the kernel's diagonal.

@@ -426,7 +426,11 @@ impl<P: Profile> Kernel for Radial<P> {
         let inverse = self.inverse[0] as f32;
         vectorize(
             #[inline(always)]
-            || distances.iter_mut().for_each(|q| *q = self.profile.at_single(*q * inverse)),
+            || {
+                for q in distances.iter_mut() {
+                    *q = self.profile.at_single(*q * inverse);
+                }
+            },
         );
     }
 

@@ -14,6 +14,7 @@ use crate::linalg::Matrix;
 use crate::loss::{Loss, Shape};
 use crate::model::{Expansion, HeldOut, Meaning, Model, Precision, Probability, Summary};
 use crate::plan::{Method, Plan};
+use crate::solver::convex::exponent::PowerPoint;
 use crate::solver::convex::{Problem, RidgePoint};
 
 impl Learn {
@@ -39,10 +40,9 @@ impl Learn {
             self.stage("solving")?;
             let losses: Vec<&dyn Loss> = group.outputs.iter().map(|output| &*output.losses[curve.choice]).collect();
             let penalty = Penalty { exponent: curve.exponent, lambda: curve.lambda(), tolerance: self.tolerance };
-            let solved = self.snapped(&rows, group, &losses, penalty, rows.solve(group, &losses, penalty, None)?);
-            self.stage("certificate")?;
+            let (solved, gaps) = self.certified(&rows, group, &losses, penalty)?;
             let first = summaries.len();
-            summaries.extend(self.summaries(&rows, group, &losses, curve, &solved));
+            summaries.extend(self.summaries(&rows, group, &losses, curve, &solved, &gaps));
             if let Some(wrong) = summaries[first..].iter().find(|summary| !is_finite(summary)) {
                 let found = format!("λ = {}, exponent {} for {}", wrong.lambda, wrong.exponent, wrong.target);
                 let must = "such that the objective is a finite number (scale the features if they are huge)";
@@ -88,6 +88,27 @@ impl Learn {
         })
     }
 
+    /// The models of a group, and the gap of each by values that are computed anew.
+    fn certified(
+        &self,
+        rows: &Rows<'_>,
+        group: &Group,
+        losses: &[&dyn Loss],
+        penalty: Penalty,
+    ) -> Result<(Solved, Vec<Gap>)> {
+        let quick = Rows { is_measured_after: true, ..*rows };
+        let mut solved = self.snapped(rows, group, losses, penalty, quick.solve(group, losses, penalty, None)?);
+        self.stage("certificate")?;
+        let mut gaps = measure(rows, group, losses, penalty, &mut solved);
+        let is_wrong = |(model, gap): (&PowerPoint, &Gap)| model.point.converged && gap.relative() > penalty.tolerance;
+        if rows.gram.is_none() && solved.models.iter().zip(&gaps).any(is_wrong) {
+            // Sums that were updated step by step told the solver too much: on from what they really are.
+            solved = self.snapped(rows, group, losses, penalty, rows.solve(group, losses, penalty, Some(&solved))?);
+            gaps = measure(rows, group, losses, penalty, &mut solved);
+        }
+        Ok((solved, gaps))
+    }
+
     /// The solution with coefficients that are next to nothing set to nothing, where its gap allows it: interior points end
     /// near their bounds, not on them, and a row without coefficient need not be kept.
     fn snapped(
@@ -112,8 +133,8 @@ impl Learn {
             let y = &group.outputs[t].y;
             let problem = Problem { loss: losses[t], y, weights: rows.weights, has_offset: rows.has_offset };
             let (offset, ridge) = (model.point.offset, model.point.ridge);
-            let answer = Answer { alpha: &kept, offset, ridge, witness: None };
-            let gap = duality_gap(&problem, rows.kernel, rows.points, &answer, penalty.exponent, penalty.lambda);
+            let answer = Answer { alpha: &kept, offset, ridge, tolerance: penalty.tolerance, witness: None };
+            let (gap, _) = duality_gap(&problem, rows.kernel, rows.points, &answer, penalty.exponent, penalty.lambda);
             if gap.relative() <= penalty.tolerance {
                 model.point.alpha = kept;
             }
@@ -177,6 +198,7 @@ impl Learn {
         losses: &[&dyn Loss],
         curve: &Curve,
         solved: &Solved,
+        gaps: &[Gap],
     ) -> Vec<Summary> {
         let (exponent, lambda) = (curve.exponent, curve.lambda());
         let is_fixed = self.fixed().is_some();
@@ -185,19 +207,11 @@ impl Learn {
             Kind::Classes { codes, .. } => Some(training_error(rows, group, codes, solved)),
             Kind::Numbers => None,
         };
-        let joint = joint_gap(rows, group, solved, lambda);
         let mut out = Vec::new();
-        for (t, model) in solved.models.iter().enumerate() {
+        for (t, (model, gap)) in solved.models.iter().zip(gaps).enumerate() {
             let y = &group.outputs[t].y;
             let problem = Problem { loss: losses[t], y, weights: rows.weights, has_offset: rows.has_offset };
             let point = &model.point;
-            let witness = model.witness.as_deref();
-            let answer = Answer { alpha: &point.alpha, offset: point.offset, ridge: point.ridge, witness };
-            let gap = match joint {
-                // One problem gave all models; each has a norm of its own.
-                Some(joint) => Gap { norm: point.squared_norm.sqrt(), ..joint },
-                None => duality_gap(&problem, rows.kernel, rows.points, &answer, exponent, lambda),
-            };
             let squared: f64 =
                 (0..y.len()).map(|i| problem.weight(i) * (y[i] - point.fitted[i] - point.offset).powi(2)).sum::<f64>()
                     / problem.total();
@@ -223,7 +237,7 @@ impl Learn {
                 loo_r2: None,
                 is_zero: model.is_zero,
                 target_range: y.iter().fold([f64::INFINITY, f64::NEG_INFINITY], |[l, h], v| [l.min(*v), h.max(*v)]),
-                certificate: Certificate::of_gap(&gap, self.tolerance, model.root_residual, model.is_zero),
+                certificate: Certificate::of_gap(gap, self.tolerance, model.root_residual, model.is_zero),
                 loss: losses[t].spec(),
                 penalty: "norm-power".into(),
                 support: Some(point.alpha.iter().filter(|a| **a != 0.0).count()),
@@ -238,6 +252,32 @@ impl Learn {
         }
         out
     }
+}
+
+/// The gap of each model; those of tubes without a kernel matrix get the values that are computed for it.
+fn measure(rows: &Rows<'_>, group: &Group, losses: &[&dyn Loss], penalty: Penalty, solved: &mut Solved) -> Vec<Gap> {
+    let joint = joint_gap(rows, group, solved, penalty.lambda);
+    let Penalty { exponent, lambda, tolerance } = penalty;
+    let mut gaps = Vec::new();
+    for (t, model) in solved.models.iter_mut().enumerate() {
+        let y = &group.outputs[t].y;
+        let problem = Problem { loss: losses[t], y, weights: rows.weights, has_offset: rows.has_offset };
+        let point = &model.point;
+        if let Some(joint) = joint {
+            // One problem gave all models; each has a norm of its own.
+            gaps.push(Gap { norm: point.squared_norm.sqrt(), ..joint });
+            continue;
+        }
+        let witness = model.witness.as_deref();
+        let answer = Answer { alpha: &point.alpha, offset: point.offset, ridge: point.ridge, tolerance, witness };
+        let (gap, values) = duality_gap(&problem, rows.kernel, rows.points, &answer, exponent, lambda);
+        if rows.gram.is_none() && !rows.in_features && matches!(losses[t].shape(), Shape::Tube(_)) && !model.is_zero {
+            model.point.squared_norm = gap.norm * gap.norm;
+            model.point.fitted = values;
+        }
+        gaps.push(gap);
+    }
+    gaps
 }
 
 /// The gap of a multinomial problem.

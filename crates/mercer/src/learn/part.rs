@@ -98,10 +98,27 @@ impl Part {
         let mut place = vec![None; self.kept.len() + self.held.len()];
         other.kept.iter().enumerate().for_each(|(i, row)| place[*row] = Some(i));
         let models = solved.models.iter().map(|model| {
-            let alpha = self.kept.iter().map(|row| place[*row].map_or(0.0, |i| model.point.alpha[i])).collect();
+            let mut alpha: Vec<f64> =
+                self.kept.iter().map(|row| place[*row].map_or(0.0, |i| model.point.alpha[i])).collect();
+            balance(&mut alpha);
             PowerPoint { point: RidgePoint { alpha, fitted: Vec::new(), ..model.point.clone() }, ..model.clone() }
         });
         self.last = Some(Solved::of_models(models.collect()));
+    }
+}
+
+/// Makes the sum of the coefficients 0, as it must be with an offset, without waking those that are 0: the ones with the sign of
+/// the sum shrink, those at their bound (the largest) only if the others are too few.
+fn balance(alpha: &mut [f64]) {
+    let sum: f64 = alpha.iter().sum();
+    let largest = alpha.iter().fold(0.0, |max: f64, a| max.max(a.abs()));
+    for most in [0.999 * largest, f64::INFINITY] {
+        let is_one = |a: f64| a * sum > 0.0 && a.abs() < most;
+        let room: f64 = alpha.iter().filter(|a| is_one(**a)).sum();
+        if room.abs() > sum.abs() {
+            alpha.iter_mut().filter(|a| is_one(**a)).for_each(|a| *a *= 1.0 - sum / room);
+            return;
+        }
     }
 }
 
@@ -162,4 +179,21 @@ fn lacks_a_class(group: &Group) -> bool {
 /// The label that all rows have.
 fn constant_values(group: &Group, rows: usize) -> Matrix {
     Matrix::from_fn(rows, group.outputs.len(), |_, t| group.outputs[t].y.first().copied().unwrap_or(0.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::balance;
+
+    #[test]
+    fn balance_spares_zeros_and_bounds_where_it_can() {
+        let mut alpha = vec![1.0, 0.0, 0.5, -0.25, 0.25, -1.0];
+        balance(&mut alpha);
+        assert!(alpha.iter().sum::<f64>().abs() < 1e-15);
+        assert_eq!([alpha[0], alpha[1], alpha[3], alpha[5]], [1.0, 0.0, -0.25, -1.0]);
+        assert!((alpha[2] - 2.0 * alpha[4]).abs() < 1e-15);
+        let mut bounded = vec![1.0, 1.0, 0.0, -1.0];
+        balance(&mut bounded);
+        assert_eq!(bounded, [0.5, 0.5, 0.0, -1.0]);
+    }
 }

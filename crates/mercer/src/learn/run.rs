@@ -3,7 +3,7 @@
 use super::landmarks::{LINEAR, Landmarks};
 use super::measure::Measure;
 use super::select::{Curve, Selection};
-use super::solve::{Rows, preconditioner};
+use super::solve::{OTHER_UNITS, Rows, preconditioner};
 use super::targets::{Group, Kind, Targets};
 use super::{Learn, LearnTrial, Learned};
 use crate::criterion::{Criterion, Folds};
@@ -94,7 +94,7 @@ impl Learn {
             return Method::Features;
         }
         let is_tube = matches!(self.losses[0][0].shape(), Shape::Tube(_));
-        let in_single = 0.4 * self.tolerance >= SINGLE_PRECISION_GAP;
+        let in_single = OTHER_UNITS * self.tolerance >= SINGLE_PRECISION_GAP;
         let on_demand_from = if in_single { ON_DEMAND_FROM.0 } else { ON_DEMAND_FROM.1 };
         let models: usize = targets.groups.iter().map(|group| group.outputs.len()).sum();
         if is_multinomial {
@@ -202,6 +202,7 @@ impl Learn {
             factor: None,
             weights: targets.weights.as_deref(),
             has_offset: self.offset,
+            is_measured_after: false,
             memory: memory / 2,
             in_features: in_features || landmarks.is_some(),
             go_on,

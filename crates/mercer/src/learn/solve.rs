@@ -30,6 +30,8 @@ pub(super) struct Rows<'a> {
     pub factor: Option<&'a Matrix>,
     pub weights: Option<&'a [f64]>,
     pub has_offset: bool,
+    /// Whether solutions are measured anew, so that solvers need not be sure of the last digits of theirs.
+    pub is_measured_after: bool,
     pub memory: u64,
     /// Whether a linear kernel's problem is solved in its features.
     pub in_features: bool,
@@ -52,6 +54,9 @@ pub(super) struct Solved {
     joint: Option<MultinomialPoint>,
 }
 
+/// What share of the tolerance is asked of solvers, which measure their gap in units of this objective or of another one.
+const OWN_UNITS: f64 = 0.9;
+pub(super) const OTHER_UNITS: f64 = 0.4;
 /// Rows from which Newton's steps are solved by conjugate gradients.
 const CONJUGATE_FROM: usize = 1000;
 /// Most columns of the factor that preconditions them.
@@ -98,8 +103,8 @@ impl Rows<'_> {
     ) -> Result<PowerPoint> {
         let problem = Problem { loss, y, weights: self.weights, has_offset: self.has_offset };
         let Penalty { exponent, lambda, .. } = penalty;
-        // The solvers measure their gap in units of another objective, at most twice this one.
-        let tolerance = 0.4 * penalty.tolerance;
+        // The solvers measure their gap in units of a ridge problem's objective: this one's at exponent 2, else at most twice it.
+        let tolerance = if exponent == 2.0 { OWN_UNITS } else { OTHER_UNITS } * penalty.tolerance;
         if let (true, Some(scale), Some(margin)) = (self.in_features, self.kernel.linear_scale(), margin_loss(loss)) {
             let x = Features::Dense(self.points.to_matrix());
             let solver = Primal { problem, x: &x, scale, loss: margin, go_on: self.go_on };
@@ -121,7 +126,14 @@ impl Rows<'_> {
                     }
                 };
                 let places = self.of_gram.filter(|_| gram.is_some() || single.is_some());
-                let solver = Dual { problem, rows, places, memory: self.memory, go_on: self.go_on };
+                let solver = Dual {
+                    problem,
+                    rows,
+                    places,
+                    is_measured_after: self.is_measured_after,
+                    memory: self.memory,
+                    go_on: self.go_on,
+                };
                 exponent::minimise(&problem, &solver, exponent, lambda, tolerance, start)
             }
             (Shape::Quadratic | Shape::Smooth(_), gram) => {

@@ -85,6 +85,8 @@ pub struct BoxSettings<'a> {
     pub start: Option<&'a [f64]>,
     /// Kα of the start where it is known, for rows that can move.
     pub start_fitted: Option<&'a [f64]>,
+    /// Whether whoever asks measures the answer anew: then sums Kα that were updated step by step may end the search.
+    pub is_measured_after: bool,
     /// Bytes that rows of K may take.
     pub memory: u64,
     /// Asked every few milliseconds; false ends with [`Error::Interrupted`].
@@ -110,6 +112,7 @@ impl Default for BoxSettings<'_> {
             tolerance: 1e-6,
             start: None,
             start_fitted: None,
+            is_measured_after: false,
             memory: 4 << 30,
             go_on: &|| true,
             max_iterations: 20_000,
@@ -124,15 +127,13 @@ const INTERIOR_ROWS: usize = 6_000;
 const INTERIOR_WORK: f64 = 0.25;
 /// How much longer than an interior point may be polished what it leaves.
 const POLISH: f64 = 2.0;
-/// Working sets before the first Newton step, when there is no good start.
-const NEWTON_AFTER: usize = 16;
 /// Problems that go to the interior point at once.
 const MANY_DIGITS: f64 = 1e-7;
 const FEW_ROWS: usize = 500;
 /// Gaps above this do not notice the rounding of products that were updated step by step.
 const PLAIN_GAP: f64 = 1e-5;
 /// Gaps below this are asked of a method that keeps K in double precision.
-pub(crate) const SINGLE_PRECISION_GAP: f64 = 5e-6;
+pub(crate) const SINGLE_PRECISION_GAP: f64 = 1.5e-6;
 
 /// Minimises. See the head of this chapter for the problem.
 pub fn solve(rows: &dyn KernelRows, problem: &BoxProblem<'_>, settings: &BoxSettings<'_>) -> Result<BoxSolution> {
@@ -156,7 +157,7 @@ pub fn solve(rows: &dyn KernelRows, problem: &BoxProblem<'_>, settings: &BoxSett
     }
     if !search.is_done() {
         let most_work = if search.can_go_inside() { search.interior_work() } else { f64::INFINITY };
-        search.decomposition(&mut alpha, fitted, NEWTON_AFTER, most_work)?;
+        search.decomposition(&mut alpha, fitted, false, most_work)?;
     }
     if !search.is_done() && search.can_go_inside() {
         search.interior(&mut alpha)?;
@@ -215,7 +216,7 @@ impl Search<'_> {
         &mut self,
         alpha: &mut [f64],
         fitted: Option<Vec<f64>>,
-        newton_after: usize,
+        newton_at_once: bool,
         most_work: f64,
     ) -> Result<()> {
         let mut fitted = fitted.unwrap_or_else(|| self.rows.product(alpha));
@@ -224,7 +225,7 @@ impl Search<'_> {
             tolerance: self.settings.tolerance,
             max_iterations: self.settings.max_iterations,
             most_work,
-            newton_after,
+            newton_at_once,
             go_on: self.settings.go_on,
         };
         let rounds: &[bool] = if stored {
@@ -236,15 +237,18 @@ impl Search<'_> {
         } else {
             &[false, false]
         };
+        // What is measured afterwards is taken up again if this was too much trust.
+        let is_plain = self.settings.tolerance >= PLAIN_GAP && (stored || stored_single)
+            || self.settings.tolerance >= SINGLE_PRECISION_GAP && self.settings.is_measured_after;
         for is_single in rounds {
             let iterations = if stored_single {
-                let mut store = store::BorrowedSingle::new(self.rows);
+                let mut store = store::Borrowed::<f32>::new(self.rows);
                 decompose::run(&mut store, self.problem, alpha, &mut fitted, &limits)?
             } else if *is_single {
                 let mut store = store::Kept::<f32>::new(self.rows, self.settings.memory);
                 decompose::run(&mut store, self.problem, alpha, &mut fitted, &limits)?
             } else if stored {
-                let mut store = store::Borrowed::new(self.rows);
+                let mut store = store::Borrowed::<f64>::new(self.rows);
                 decompose::run(&mut store, self.problem, alpha, &mut fitted, &limits)?
             } else {
                 let mut store = store::Kept::<f64>::new(self.rows, self.settings.memory);
@@ -252,7 +256,7 @@ impl Search<'_> {
             };
             self.iterations += iterations;
             terms::project(self.problem, alpha);
-            if (stored || stored_single) && self.settings.tolerance >= PLAIN_GAP {
+            if is_plain {
                 self.keep(alpha, fitted.clone());
             } else {
                 fitted = self.judge(alpha);
@@ -280,7 +284,7 @@ impl Search<'_> {
         }
         // K was singular to rounding. The part of it that belongs to variables inside their boxes seldom is.
         *alpha = found.snapped;
-        self.decomposition(alpha, None, 1, POLISH * self.interior_work())
+        self.decomposition(alpha, None, true, POLISH * self.interior_work())
     }
 
     fn finish(mut self) -> Result<BoxSolution> {

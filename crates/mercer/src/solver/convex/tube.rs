@@ -10,6 +10,8 @@ pub(crate) struct Dual<'a> {
     pub rows: &'a dyn KernelRows,
     /// Which rows of K the problem's are, if K has more: the others' boxes are shut, so that K need not be copied.
     pub places: Option<&'a [usize]>,
+    /// Whether the answer is measured anew by whoever asks.
+    pub is_measured_after: bool,
     /// Bytes that rows of K may take.
     pub memory: u64,
     pub go_on: &'a (dyn Fn() -> bool + Sync),
@@ -58,6 +60,7 @@ impl RidgeSolver for Dual<'_> {
             tolerance,
             start: near.as_deref(),
             start_fitted: near_fitted.as_deref(),
+            is_measured_after: self.is_measured_after,
             memory: self.memory,
             go_on: self.go_on,
             ..BoxSettings::default()

@@ -18,8 +18,8 @@ pub(super) struct Limits<'a> {
     pub max_iterations: usize,
     /// Multiplications and additions after which another method is cheaper.
     pub most_work: f64,
-    /// Working sets before the first Newton step; after one that fails, twice as many as before it.
-    pub newton_after: usize,
+    /// Whether α is near enough to the minimiser to begin with a Newton step.
+    pub newton_at_once: bool,
     pub go_on: &'a (dyn Fn() -> bool + Sync),
 }
 
@@ -34,6 +34,10 @@ const STEPS_PER_VARIABLE: usize = 20;
 const JUDGE_EVERY: usize = 8;
 /// Variables inside their boxes for which a Newton step is worth its factorisation.
 const NEWTON_VARIABLES: usize = 3000;
+/// A Newton step is tried when other steps have taken as much work as its factorisations, per cubed variable, and twice as much
+/// after one that failed; with a gap below this, where most variables know their side, and with a larger one.
+const NEWTON_GAP: f64 = 0.03;
+const NEWTON_WORK: (f64, f64) = (0.15, 0.6);
 /// Measurements without a gap less than nine tenths of the best that mean that no more is to be had.
 const PATIENCE: usize = 40;
 
@@ -55,7 +59,7 @@ pub(super) fn run<S: Store>(
     let mut chosen: Vec<usize> = Vec::new();
     let mut block = Block::<S::Element>::new(size);
     let mut progress = Progress { tolerance: limits.tolerance, judge_below: 0.0, best: f64::INFINITY, since_best: 0 };
-    let (mut newton_wait, mut newton_next) = (limits.newton_after, limits.newton_after);
+    let mut newton = Newton { steps: 0.0, patience: if limits.newton_at_once { 0.0 } else { 1.0 } };
     let mut work = 0.0;
     let mut iterations = 0;
     loop {
@@ -71,9 +75,12 @@ pub(super) fn run<S: Store>(
                 break;
             }
         }
-        let next = view.choose(&chosen, size);
+        if newton.step(store, problem, alpha, &mut gradient, progress.best) {
+            continue;
+        }
+        let (next, keep) = view.choose(&chosen, size);
         store.need(&next);
-        gather(store, problem, &next, &diagonal, alpha, &gradient, &mut block);
+        gather(store, problem, &next, (chosen.len(), keep), &diagonal, alpha, &gradient, &mut block);
         // The others will want to move too: more than a tenth of the violation is not worth removing yet.
         let steps = block.minimise(problem.has_offset, 0.1 * view.violation, STEPS_PER_VARIABLE * size);
         let changes: Vec<(usize, f64)> = next
@@ -88,27 +95,14 @@ pub(super) fn run<S: Store>(
         }
         next.iter().enumerate().for_each(|(k, i)| alpha[*i] = block.alpha[k]);
         add_rows(store, &changes, &mut gradient);
-        work += 8.0 * (steps * size) as f64 + 2.0 * (changes.len() * n) as f64 + (size * size) as f64;
+        let step_work = 8.0 * (steps * size) as f64;
+        work += step_work + 2.0 * (changes.len() * n) as f64 + (size * size) as f64;
+        newton.steps += step_work;
         chosen = next;
         iterations += 1;
 
-        if iterations % JUDGE_EVERY == 0 || iterations == newton_next {
-            let free = inside(problem, alpha);
-            if free.len() > size / 2 && size < most {
-                size = (2 * size).min(most);
-            }
-            if iterations == newton_next && !free.is_empty() && free.len() <= NEWTON_VARIABLES.min(store.capacity()) {
-                store.need(&free);
-                let found = subspace::newton(store, problem, &free, alpha, &gradient);
-                newton_wait = if found.is_some() { (newton_wait / 2).max(2) } else { 2 * newton_wait };
-                if let Some(changes) = found {
-                    changes.iter().for_each(|(i, change)| alpha[*i] = moved(problem, *i, alpha[*i], *change));
-                    add_rows(store, &changes, &mut gradient);
-                }
-            }
-            if iterations == newton_next {
-                newton_next += newton_wait;
-            }
+        if iterations % JUDGE_EVERY == 0 && inside(problem, alpha).len() > size / 2 && size < most {
+            size = (2 * size).min(most);
         }
     }
     Ok(iterations)
@@ -137,6 +131,40 @@ fn moved(problem: &BoxProblem<'_>, i: usize, alpha: f64, change: f64) -> f64 {
         }
     }
     (alpha + change).clamp(problem.lower[i], problem.upper[i])
+}
+
+/// When a Newton step is worth its factorisations.
+struct Newton {
+    /// Work of other steps since the last one.
+    steps: f64,
+    patience: f64,
+}
+
+impl Newton {
+    /// Takes a step if it is due and lowers the objective; whether it did.
+    fn step<S: Store>(
+        &mut self,
+        store: &mut S,
+        problem: &BoxProblem<'_>,
+        alpha: &mut [f64],
+        gradient: &mut [f64],
+        gap: f64,
+    ) -> bool {
+        let free = inside(problem, alpha);
+        let worth = if gap < NEWTON_GAP { NEWTON_WORK.0 } else { NEWTON_WORK.1 };
+        let is_due = self.steps >= self.patience * worth * (free.len() as f64).powi(3);
+        if !is_due || free.is_empty() || free.len() > NEWTON_VARIABLES.min(store.capacity()) {
+            return false;
+        }
+        store.need(&free);
+        let found = subspace::newton(store, problem, &free, alpha, gradient);
+        self.steps = 0.0;
+        self.patience = if found.is_some() { 1.0 } else { 2.0 * self.patience.max(1.0) };
+        let Some(changes) = found else { return false };
+        changes.iter().for_each(|(i, change)| alpha[*i] = moved(problem, *i, alpha[*i], *change));
+        add_rows(store, &changes, gradient);
+        true
+    }
 }
 
 /// Whether to go on.

@@ -4,12 +4,18 @@
 //! A variable may go up while α < upper, and the objective then changes at the rate u = g + qα ± ε; it may go down while
 //! α > lower, at the rate d (the other side of the kink of |α|). g is the gradient of ½αᵀKα − tᵀα. At the minimum with an
 //! offset no d is above any u; without one, no u is below 0 and no d above 0.
+//!
+//! With K in single precision so are the gradient and the rates, in units of the largest gradient: half the memory to go
+//! through, which is what a step takes. The gradient is made anew from all changes before its rounding adds up.
 
+mod lists;
+
+use self::lists::{Lists, extremes, most_gaining, partner};
 use super::store::Element;
 use crate::simd::vectorize;
 
 /// Numbers per turn of a loop; lists are padded to a multiple.
-pub(super) const WIDTH: usize = 16;
+pub(super) const WIDTH: usize = 32;
 
 /// A length padded to whole turns.
 pub(super) fn padded(length: usize) -> usize {
@@ -20,6 +26,8 @@ pub(super) fn padded(length: usize) -> usize {
 pub(super) struct Block<T> {
     /// K, row after row, each of the padded length.
     pub gram: Vec<T>,
+    /// That of the variables before these.
+    pub last_gram: Vec<T>,
     pub diagonal: Vec<f64>,
     pub alpha: Vec<f64>,
     pub gradient: Vec<f64>,
@@ -40,12 +48,15 @@ pub(super) fn rates(alpha: f64, lower: f64, upper: f64, epsilon: f64, curvature:
 
 /// The smallest curvature along a pair: duplicates have none.
 const FLAT: f64 = 1e-12;
+/// Steps after which a gradient in single precision is made anew.
+const REFRESH: usize = 8192;
 
 impl<T: Element> Block<T> {
     pub fn new(variables: usize) -> Self {
         let size = padded(variables);
         Block {
             gram: vec![T::default(); size * size],
+            last_gram: Vec::new(),
             diagonal: vec![1.0; size],
             alpha: vec![0.0; size],
             gradient: vec![0.0; size],
@@ -54,6 +65,24 @@ impl<T: Element> Block<T> {
             epsilon: vec![0.0; size],
             curvature: vec![0.0; size],
         }
+    }
+
+    /// Makes room for so many variables; what belongs to the last ones is put aside. Returns the padded length.
+    pub fn resize(&mut self, variables: usize) -> usize {
+        let size = padded(variables);
+        std::mem::swap(&mut self.gram, &mut self.last_gram);
+        self.gram.resize(size * size, T::default());
+        let lists = [
+            &mut self.diagonal,
+            &mut self.alpha,
+            &mut self.gradient,
+            &mut self.lower,
+            &mut self.upper,
+            &mut self.epsilon,
+            &mut self.curvature,
+        ];
+        lists.into_iter().for_each(|list| list.resize(size, 0.0));
+        size
     }
 
     /// Steps until the violation is below `tolerance`; returns their number.
@@ -65,34 +94,35 @@ impl<T: Element> Block<T> {
     }
 
     #[inline(always)]
-    fn all_rates(&self) -> (Vec<f64>, Vec<f64>) {
-        (0..self.alpha.len())
-            .map(|i| rates(self.alpha[i], self.lower[i], self.upper[i], self.epsilon[i], self.curvature[i]))
-            .unzip()
-    }
-
-    #[inline(always)]
     fn by_pairs(&mut self, tolerance: f64, most: usize) -> usize {
         let size = self.alpha.len();
-        let (mut up, mut down) = self.all_rates();
-        let bent: Vec<f64> = (0..size).map(|i| self.diagonal[i] + self.curvature[i]).collect();
+        let mut lists = Lists::new(self);
+        let tolerance = tolerance.max(T::ROUNDING * lists.unit);
+        let bent: Vec<T> = (0..size).map(|i| T::of(self.diagonal[i] + self.curvature[i])).collect();
+        let start = (T::ROUNDING > 0.0).then(|| self.alpha.clone());
         let mut steps = 0;
-        let (mut i, mut lowest, mut highest) =
-            extremes(&mut self.gradient, &up, &down, &self.gram[..size], &self.gram[..size], 0.0, 0.0);
-        while steps < most && highest - lowest > tolerance {
+        let none = &self.gram[..size];
+        let (mut i, mut lowest, mut highest) = extremes(&mut lists, none, none, T::default(), T::default());
+        while steps < most && lists.real(highest) - lists.real(lowest) > tolerance {
             let row = &self.gram[i * size..(i + 1) * size];
-            let j = partner(&self.gradient, &down, row, &bent, lowest, bent[i]);
+            let j = partner(&lists, row, &bent, lowest, bent[i]);
             let Some(j) = j else { break };
-            let curvature = (bent[i] + bent[j] - 2.0 * row[j].into()).max(FLAT);
-            let slope = lowest - (self.gradient[j] + down[j]);
+            let own = self.diagonal[i] + self.curvature[i] + self.diagonal[j] + self.curvature[j];
+            let curvature = (own - 2.0 * row[j].into()).max(FLAT);
+            let slope = lists.real(lowest) - lists.real(lists.gradient[j] + lists.down[j]);
             let step = self.step(i, j, slope, curvature);
-            for k in [i, j] {
-                (up[k], down[k]) =
-                    rates(self.alpha[k], self.lower[k], self.upper[k], self.epsilon[k], self.curvature[k]);
-            }
+            lists.set_rates(self, i);
+            lists.set_rates(self, j);
             let (row, other) = (&self.gram[i * size..(i + 1) * size], &self.gram[j * size..(j + 1) * size]);
-            (i, lowest, highest) = extremes(&mut self.gradient, &up, &down, row, other, step, -step);
             steps += 1;
+            let mut change = lists.scaled(step);
+            if let Some(start) = &start
+                && steps % REFRESH == 0
+            {
+                lists.refresh(self, start);
+                change = T::default();
+            }
+            (i, lowest, highest) = extremes(&mut lists, row, other, change, T::default() - change);
         }
         steps
     }
@@ -150,27 +180,36 @@ impl<T: Element> Block<T> {
     #[inline(always)]
     fn one_by_one(&mut self, tolerance: f64, most: usize) -> usize {
         let size = self.alpha.len();
-        let (mut up, mut down) = self.all_rates();
-        let inverse: Vec<f64> = (0..size).map(|i| 1.0 / (self.diagonal[i] + self.curvature[i]).max(FLAT)).collect();
+        let mut lists = Lists::new(self);
+        let tolerance = tolerance.max(T::ROUNDING * lists.unit);
+        let bent: Vec<f64> = (0..size).map(|i| (self.diagonal[i] + self.curvature[i]).max(FLAT)).collect();
+        let inverse: Vec<T> = bent.iter().map(|bent| T::of(1.0 / bent)).collect();
+        let start = (T::ROUNDING > 0.0).then(|| self.alpha.clone());
         let mut steps = 0;
-        let (mut i, mut violation) = most_gaining(&mut self.gradient, &up, &down, &inverse, &self.gram[..size], 0.0);
-        while steps < most && violation > tolerance {
+        let (mut i, mut violation) = most_gaining(&mut lists, &inverse, &self.gram[..size], T::default());
+        while steps < most && lists.real(violation) > tolerance {
             let before = self.alpha[i];
-            self.move_alone(i, up[i], down[i], 1.0 / inverse[i]);
-            let change = self.alpha[i] - before;
-            (up[i], down[i]) = rates(self.alpha[i], self.lower[i], self.upper[i], self.epsilon[i], self.curvature[i]);
-            let row = &self.gram[i * size..(i + 1) * size];
-            (i, violation) = most_gaining(&mut self.gradient, &up, &down, &inverse, row, change);
+            let (rise, fall) = (lists.gradient[i] + lists.up[i], lists.gradient[i] + lists.down[i]);
+            self.move_alone(i, lists.real(rise), lists.real(fall), bent[i]);
+            lists.set_rates(self, i);
             steps += 1;
+            let mut change = lists.scaled(self.alpha[i] - before);
+            if let Some(start) = &start
+                && steps % REFRESH == 0
+            {
+                lists.refresh(self, start);
+                change = T::default();
+            }
+            let row = &self.gram[i * size..(i + 1) * size];
+            (i, violation) = most_gaining(&mut lists, &inverse, row, change);
         }
         steps
     }
 
     /// Moves one variable to its minimum, through the kink if need be.
     #[inline(always)]
-    fn move_alone(&mut self, i: usize, up: f64, down: f64, curvature: f64) {
+    fn move_alone(&mut self, i: usize, rise: f64, fall: f64, curvature: f64) {
         let a = self.alpha[i];
-        let (rise, fall) = (self.gradient[i] + up, self.gradient[i] + down);
         let (slope, kink, bound) = if rise < 0.0 {
             (rise, if a < 0.0 { -a } else { f64::INFINITY }, self.upper[i])
         } else {
@@ -186,129 +225,4 @@ impl<T: Element> Block<T> {
         }
         self.alpha[i] = if (target - bound) * direction >= 0.0 { bound } else { target };
     }
-}
-
-/// g += s·row + t·other; then where g + up is least, that value, and the largest g + down.
-#[inline(always)]
-fn extremes<T: Element>(
-    gradient: &mut [f64],
-    up: &[f64],
-    down: &[f64],
-    row: &[T],
-    other: &[T],
-    s: f64,
-    t: f64,
-) -> (usize, f64, f64) {
-    let mut least = [f64::INFINITY; WIDTH];
-    let mut place = [0.0; WIDTH];
-    let mut most = [f64::NEG_INFINITY; WIDTH];
-    let mut turn = 0.0;
-    let turns = gradient.chunks_exact_mut(WIDTH).zip(up.chunks_exact(WIDTH)).zip(down.chunks_exact(WIDTH));
-    for (((g, u), d), (k, o)) in turns.zip(row.chunks_exact(WIDTH).zip(other.chunks_exact(WIDTH))) {
-        for l in 0..WIDTH {
-            let (x, y): (f64, f64) = (k[l].into(), o[l].into());
-            let value = g[l] + (s * x + t * y);
-            g[l] = value;
-            let rise = value + u[l];
-            let is_less = rise < least[l];
-            least[l] = if is_less { rise } else { least[l] };
-            place[l] = if is_less { turn } else { place[l] };
-            let fall = value + d[l];
-            most[l] = if fall > most[l] { fall } else { most[l] };
-        }
-        turn += 1.0;
-    }
-    let mut best = (0, f64::INFINITY);
-    let mut highest = f64::NEG_INFINITY;
-    for l in 0..WIDTH {
-        if least[l] < best.1 {
-            best = (place[l] as usize * WIDTH + l, least[l]);
-        }
-        highest = if most[l] > highest { most[l] } else { highest };
-    }
-    (best.0, best.1, highest)
-}
-
-/// The j that may go down and gains most together with i: (d_j − u_i)²/(curvature of the pair). Fractions are compared by
-/// products, which are cheaper than divisions.
-#[inline(always)]
-fn partner<T: Element>(
-    gradient: &[f64],
-    down: &[f64],
-    row: &[T],
-    bent: &[f64],
-    lowest: f64,
-    own: f64,
-) -> Option<usize> {
-    let mut over = [0.0; WIDTH];
-    let mut under = [1.0; WIDTH];
-    let mut place = [-1.0; WIDTH];
-    let mut turn = 0.0;
-    let turns = gradient.chunks_exact(WIDTH).zip(down.chunks_exact(WIDTH));
-    for ((g, d), (k, b)) in turns.zip(row.chunks_exact(WIDTH).zip(bent.chunks_exact(WIDTH))) {
-        for l in 0..WIDTH {
-            let kernel: f64 = k[l].into();
-            let excess = g[l] + d[l] - lowest;
-            // Not down at all is −∞, which its square would hide.
-            let excess = if excess > 0.0 { excess } else { 0.0 };
-            let curvature = own + b[l] - 2.0 * kernel;
-            let curvature = if curvature > FLAT { curvature } else { FLAT };
-            let square = excess * excess;
-            let is_more = square * under[l] > over[l] * curvature;
-            over[l] = if is_more { square } else { over[l] };
-            under[l] = if is_more { curvature } else { under[l] };
-            place[l] = if is_more { turn } else { place[l] };
-        }
-        turn += 1.0;
-    }
-    let mut best = (None, 0.0);
-    for l in 0..WIDTH {
-        let gain = over[l] / under[l];
-        if place[l] >= 0.0 && gain > best.1 {
-            best = (Some(place[l] as usize * WIDTH + l), gain);
-        }
-    }
-    best.0
-}
-
-/// g += s·row; then which variable alone gains most, and the largest violation.
-#[inline(always)]
-fn most_gaining<T: Element>(
-    gradient: &mut [f64],
-    up: &[f64],
-    down: &[f64],
-    inverse: &[f64],
-    row: &[T],
-    s: f64,
-) -> (usize, f64) {
-    let mut gain = [0.0; WIDTH];
-    let mut place = [0.0; WIDTH];
-    let mut worst = [0.0; WIDTH];
-    let mut turn = 0.0;
-    let turns = gradient.chunks_exact_mut(WIDTH).zip(up.chunks_exact(WIDTH)).zip(down.chunks_exact(WIDTH));
-    for (((g, u), d), (k, i)) in turns.zip(row.chunks_exact(WIDTH).zip(inverse.chunks_exact(WIDTH))) {
-        for l in 0..WIDTH {
-            let x: f64 = k[l].into();
-            let value = g[l] + s * x;
-            g[l] = value;
-            let (rise, fall) = (-(value + u[l]), value + d[l]);
-            let violation = if rise > fall { rise } else { fall };
-            let violation = if violation > 0.0 { violation } else { 0.0 };
-            let own = violation * violation * i[l];
-            let is_more = own > gain[l];
-            gain[l] = if is_more { own } else { gain[l] };
-            place[l] = if is_more { turn } else { place[l] };
-            worst[l] = if violation > worst[l] { violation } else { worst[l] };
-        }
-        turn += 1.0;
-    }
-    let mut best = (0, 0.0);
-    let mut largest = 0.0;
-    for l in 0..WIDTH {
-        if gain[l] > best.1 {
-            best = (place[l] as usize * WIDTH + l, gain[l]);
-        }
-        largest = if worst[l] > largest { worst[l] } else { largest };
-    }
-    (best.0, largest)
 }

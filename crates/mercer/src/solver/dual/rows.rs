@@ -1,5 +1,7 @@
 //! Where rows of K come from: a Gram matrix, or a kernel and its points.
 
+mod plain;
+
 use rayon::prelude::*;
 
 use super::shifted::Shifted;

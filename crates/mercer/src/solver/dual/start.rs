@@ -12,6 +12,11 @@ pub(super) fn start(
     let Some(given) = settings.start else { return (vec![0.0; n], vec![0.0; n]) };
     let mut alpha = given.to_vec();
     terms::project(problem, &mut alpha);
+    for (i, a) in alpha.iter_mut().enumerate() {
+        // As good as at a bound is at it: one variable less to solve for.
+        let bound = if *a > 0.0 { problem.upper[i] } else { problem.lower[i] };
+        *a = if bound.is_finite() && (bound - *a).abs() <= 1e-12 * bound.abs() { bound } else { *a };
+    }
     let size = alpha.iter().fold(0.0, |most: f64, a| most.max(a.abs()));
     if size == 0.0 {
         return (alpha, vec![0.0; n]);
@@ -43,9 +48,9 @@ fn plain_product(rows: &dyn KernelRows, alpha: &[f64]) -> Vec<f64> {
     let terms: Vec<(usize, f64)> = alpha.iter().copied().enumerate().filter(|(_, a)| *a != 0.0).collect();
     let mut product = vec![0.0; alpha.len()];
     if rows.row(0).is_some() {
-        working_set::add_rows(&store::Borrowed::new(rows), &terms, &mut product);
+        working_set::add_rows(&store::Borrowed::<f64>::new(rows), &terms, &mut product);
     } else if rows.row_single(0).is_some() {
-        working_set::add_rows(&store::BorrowedSingle::new(rows), &terms, &mut product);
+        working_set::add_rows(&store::Borrowed::<f32>::new(rows), &terms, &mut product);
     } else {
         product = rows.product(alpha);
     }

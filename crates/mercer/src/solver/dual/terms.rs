@@ -99,21 +99,24 @@ fn shortfall(problem: &BoxProblem<'_>, i: usize, a: f64, best: f64, v: f64) -> f
 /// An offset near `guess` that is as good as the best up to the accuracy that judging on the way needs: the pull changes
 /// its sign there.
 pub(super) fn near_offset(problem: &BoxProblem<'_>, fitted: &[f64], guess: f64, width: f64) -> f64 {
-    let pull = |b: f64| -> f64 { (0..fitted.len()).map(|i| problem.best_response(i, fitted[i] + b)).sum() };
+    let mut pull = Pull { problem, fitted, rows: (0..fitted.len()).collect(), settled: double::Double::default() };
     let mut range = (guess, guess);
     let mut reach = width.abs().max(1e-12 * guess.abs()).max(f64::MIN_POSITIVE);
-    let is_left = pull(guess) > 0.0;
+    let is_left = pull.at(guess) > 0.0;
     for _ in 0..60 {
         let next = if is_left { guess + reach } else { guess - reach };
-        if (pull(next) > 0.0) != is_left {
+        if (pull.at(next) > 0.0) != is_left {
             range = if is_left { (guess, next) } else { (next, guess) };
             break;
         }
         reach *= 4.0;
     }
-    for _ in 0..12 {
+    for step in 0..12 {
+        if step % Pull::NARROW_EVERY == 0 {
+            pull.narrow(range);
+        }
         let middle = 0.5 * (range.0 + range.1);
-        if pull(middle) > 0.0 {
+        if pull.at(middle) > 0.0 {
             range.0 = middle;
         } else {
             range.1 = middle;
@@ -132,14 +135,14 @@ pub(super) fn best_offset(problem: &BoxProblem<'_>, fitted: &[f64]) -> f64 {
         return 0.0;
     }
     let margin = 1e-9 * (most - least) + f64::MIN_POSITIVE;
-    let pull = |b: f64| -> f64 { movable().map(|i| problem.best_response(i, fitted[i] + b)).sum() };
+    let pull = || Pull { problem, fitted, rows: movable().collect(), settled: double::Double::default() };
     // Rounding in the sum must not look like a pull.
     let size: f64 = movable().map(|i| bound_size(problem, i)).fold(0.0, f64::max);
     let nothing = 1e-13 * size;
     let mut left = (least - margin, most + margin);
     let mut right = left;
-    bisect(&mut left, |b| pull(b) > nothing);
-    bisect(&mut right, |b| pull(b) >= -nothing);
+    pull().bisect(&mut left, |pull| pull > nothing);
+    pull().bisect(&mut right, |pull| pull >= -nothing);
     let total = |b: f64| -> f64 { movable().map(|i| problem.loss(i, fitted[i] + b)).sum() };
     // A pull that never ends on one side leaves the edge where it is 0 first.
     let (low, high) = (left.1, right.0);
@@ -157,6 +160,57 @@ pub(super) fn best_offset(problem: &BoxProblem<'_>, fitted: &[f64]) -> f64 {
             if next.0 < best.0 || (next.0 <= best.0 * (1.0 + 1e-15) && next.1 == middle) { next } else { best }
         })
         .1
+}
+
+/// Σ of the best responses at an offset, which falls with it, on a range that narrows: rows whose response is the same at both
+/// ends are summed once.
+struct Pull<'a> {
+    problem: &'a BoxProblem<'a>,
+    fitted: &'a [f64],
+    rows: Vec<usize>,
+    settled: double::Double,
+}
+
+impl Pull<'_> {
+    const NARROW_EVERY: usize = 3;
+
+    fn at(&self, offset: f64) -> f64 {
+        let response =
+            |sum: double::Double, i: &usize| sum.add(self.problem.best_response(*i, self.fitted[*i] + offset));
+        self.rows.iter().fold(self.settled, response).value()
+    }
+
+    fn narrow(&mut self, (low, high): (f64, f64)) {
+        let (problem, fitted) = (self.problem, self.fitted);
+        let mut settled = self.settled;
+        self.rows.retain(|i| {
+            let (first, last) =
+                (problem.best_response(*i, fitted[*i] + low), problem.best_response(*i, fitted[*i] + high));
+            if first == last {
+                settled = settled.add(first);
+            }
+            first != last
+        });
+        self.settled = settled;
+    }
+
+    /// Narrows (low, high) to neighbouring numbers, `is_left` holding at low and not at high.
+    fn bisect(mut self, range: &mut (f64, f64), is_left: impl Fn(f64) -> bool) {
+        for step in 0..200 {
+            if step % Pull::NARROW_EVERY == 0 && !self.rows.is_empty() {
+                self.narrow(*range);
+            }
+            let middle = 0.5 * (range.0 + range.1);
+            if !(middle > range.0 && middle < range.1) {
+                break;
+            }
+            if is_left(self.at(middle)) {
+                range.0 = middle;
+            } else {
+                range.1 = middle;
+            }
+        }
+    }
 }
 
 fn bound_size(problem: &BoxProblem<'_>, i: usize) -> f64 {
@@ -214,5 +268,47 @@ pub(crate) fn project(problem: &BoxProblem<'_>, alpha: &mut [f64]) {
             return;
         };
         alpha[i] = clip(alpha[i] - rest, i);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rows that are summed once give the pull that all rows give, and the offset has pulls of both signs beside it.
+    #[test]
+    fn a_pull_on_a_narrow_range_is_that_of_all_rows() {
+        let target: Vec<f64> = (0..60).map(|i| (2.3 * f64::from(i)).sin()).collect();
+        let fitted: Vec<f64> = (0..60).map(|i| 0.5 * (0.7 * f64::from(i)).cos()).collect();
+        let (lower, upper, epsilon) = (vec![-0.3; 60], vec![0.7; 60], vec![0.1; 60]);
+        for curvature in [vec![0.0; 60], vec![0.4; 60]] {
+            let problem = BoxProblem {
+                target: &target,
+                lower: &lower,
+                upper: &upper,
+                epsilon: &epsilon,
+                curvature: &curvature,
+                has_offset: true,
+            };
+            let plain = |b: f64| -> f64 { (0..60).map(|i| problem.best_response(i, fitted[i] + b)).sum() };
+            let mut pull = Pull {
+                problem: &problem,
+                fitted: &fitted,
+                rows: (0..60).collect(),
+                settled: double::Double::default(),
+            };
+            for range in [(-2.0, 2.0), (-0.2, 0.5), (0.1, 0.15)] {
+                pull.narrow(range);
+                for share in [0.0, 0.3, 1.0] {
+                    let b = range.0 + share * (range.1 - range.0);
+                    assert!((pull.at(b) - plain(b)).abs() < 1e-12);
+                }
+            }
+            assert!(pull.rows.len() < 60);
+            let best = best_offset(&problem, &fitted);
+            assert!(plain(best - 1e-3) >= -1e-9 && plain(best + 1e-3) <= 1e-9);
+            let near = near_offset(&problem, &fitted, best + 0.05, 0.1);
+            assert!(plain(near - 1e-3) >= -1e-9 && plain(near + 1e-3) <= 1e-9);
+        }
     }
 }

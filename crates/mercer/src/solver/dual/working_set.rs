@@ -9,6 +9,10 @@ use crate::simd::vectorize;
 
 /// Variables whose gradient one task updates.
 const CHUNK: usize = 1024;
+/// Rows of a block that are mirrored together: as many as share a line of memory.
+const STRIP: usize = 16;
+/// Numbers that are gone through before a second thread would have woken up.
+const FEW: usize = 200_000;
 
 /// How every variable wants to move.
 pub(super) struct View {
@@ -36,8 +40,8 @@ impl View {
         View { up, down, has_offset: problem.has_offset, violation, offset: -0.5 * (lowest + highest) }
     }
 
-    /// Up to `size` variables: the later half of the last set, then those that want to move most.
-    pub fn choose(&self, last: &[usize], size: usize) -> Vec<usize> {
+    /// Up to `size` variables: the later half of the last set, then those that want to move most; and how many are of the last.
+    pub fn choose(&self, last: &[usize], size: usize) -> (Vec<usize>, usize) {
         let n = self.up.len();
         let mut is_taken = vec![false; n];
         // A set has the variables that were chosen longest ago first.
@@ -55,7 +59,7 @@ impl View {
         }
         // In the order of memory, so that their part of K is read line by line.
         next[keep..].sort_unstable();
-        next
+        (next, keep)
     }
 }
 
@@ -63,7 +67,9 @@ impl View {
 fn least(n: usize, is_taken: &[bool], count: usize, score: impl Fn(usize) -> f64) -> Vec<usize> {
     let mut scored: Vec<(f64, usize)> =
         (0..n).filter(|i| !is_taken[*i]).map(|i| (score(i), i)).filter(|(score, _)| *score < f64::INFINITY).collect();
-    let order = |a: &(f64, usize), b: &(f64, usize)| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1));
+    // Equal scores, as labels have them in the beginning: from everywhere, for neighbours in a table may be alike.
+    let mixed = |i: usize| (i as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    let order = |a: &(f64, usize), b: &(f64, usize)| a.0.total_cmp(&b.0).then_with(|| mixed(a.1).cmp(&mixed(b.1)));
     if scored.len() > count {
         if count == 0 {
             return Vec::new();
@@ -74,25 +80,52 @@ fn least(n: usize, is_taken: &[bool], count: usize, score: impl Fn(usize) -> f64
     scored.into_iter().map(|(_, i)| i).collect()
 }
 
-/// Fills the block with what belongs to the chosen variables.
+/// Fills the block with what belongs to the chosen variables, of which the first `keep` were the last of the `before` that
+/// the block had.
+#[allow(clippy::too_many_arguments)]
 pub(super) fn gather<S: Store>(
     store: &S,
     problem: &BoxProblem<'_>,
     chosen: &[usize],
+    (before, keep): (usize, usize),
     diagonal: &[f64],
     alpha: &[f64],
     gradient: &[f64],
     block: &mut Block<S::Element>,
 ) {
-    let size = padded(chosen.len());
-    if size != block.alpha.len() {
-        *block = Block::new(chosen.len());
-    }
+    let size = block.resize(chosen.len());
+    let (width, skipped) = (padded(before), before - keep);
+    // Rows of K are long; those of variables that stay are not read again.
+    let (top, bottom) = block.gram.split_at_mut(keep * size);
     let fill = |(k, row): (usize, &mut [S::Element])| {
-        let whole = store.row(chosen[k]);
+        let whole = store.row(chosen[keep + k]);
         row.iter_mut().zip(chosen).for_each(|(x, j)| *x = whole[*j]);
     };
-    block.gram.par_chunks_mut(size).enumerate().take(chosen.len()).for_each(fill);
+    let fresh = chosen.len() - keep;
+    if chosen.len() * fresh < FEW {
+        bottom.chunks_mut(size).enumerate().take(fresh).for_each(fill);
+    } else {
+        bottom.par_chunks_mut(size).enumerate().take(fresh).for_each(fill);
+    }
+    let (old, bottom) = (&block.last_gram, &*bottom);
+    let copy = |(strip, rows): (usize, &mut [S::Element])| {
+        let first = strip * STRIP;
+        for (k, row) in rows.chunks_mut(size).enumerate() {
+            let from = (skipped + first + k) * width + skipped;
+            row[..keep].copy_from_slice(&old[from..from + keep]);
+        }
+        let count = rows.len() / size;
+        for (column, fresh) in bottom.chunks(size).take(fresh).enumerate() {
+            for k in 0..count {
+                rows[k * size + keep + column] = fresh[first + k];
+            }
+        }
+    };
+    if keep * chosen.len() < FEW {
+        top.chunks_mut(STRIP * size).enumerate().for_each(copy);
+    } else {
+        top.par_chunks_mut(STRIP * size).enumerate().for_each(copy);
+    }
     for k in 0..size {
         let from = |list: &[f64], padding: f64| chosen.get(k).map_or(padding, |i| list[*i]);
         block.diagonal[k] = from(diagonal, 1.0);
@@ -114,7 +147,11 @@ pub(super) fn add_rows<S: Store>(store: &S, changes: &[(usize, f64)], gradient: 
             || add_to_chunk(store, changes, from, out),
         );
     };
-    gradient.par_chunks_mut(CHUNK).enumerate().for_each(one);
+    if changes.len() * gradient.len() < FEW {
+        gradient.chunks_mut(CHUNK).enumerate().for_each(one);
+    } else {
+        gradient.par_chunks_mut(CHUNK).enumerate().for_each(one);
+    }
 }
 
 /// Four rows at a time, so that the sums are read and written a quarter as often.
