@@ -7,6 +7,7 @@ pub(crate) mod band;
 mod cholesky;
 pub(crate) mod double;
 mod qr;
+mod single;
 mod tall;
 pub(crate) mod tile;
 
@@ -22,6 +23,7 @@ use crate::error::{Error, Result};
 use crate::simd::{LANES, vectorize};
 pub(crate) use cholesky::Cholesky;
 pub(crate) use qr::{PivotedQr, add_gram_lower, block_products};
+pub(crate) use single::{SingleColumns, SingleTile, SingleTiles};
 pub(crate) use tall::{lower_square, multiply_in_place, solve_lower_for_rows};
 
 /// Into how many shares the backend cuts its work, whatever the number of threads.

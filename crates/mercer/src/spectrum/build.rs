@@ -2,7 +2,8 @@
 
 use rayon::prelude::*;
 
-use super::{Kind, ROW_TILE, Spectrum, check_size};
+use super::basis::Basis;
+use super::{Kind, Spectrum, Target, check_size};
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Points};
 use crate::linalg::{self, Matrix, double, multiply, multiply_transposed};
@@ -55,7 +56,7 @@ impl Spectrum {
         Ok(Spectrum {
             constant,
             eigenvalues,
-            basis,
+            basis: Basis::Double(basis),
             root_weights,
             weight_sum,
             offset,
@@ -108,12 +109,42 @@ impl Spectrum {
             .collect();
         let kind = Kind::Linear { back, mean_features, scale };
         let constant = offset.then(|| (constant_own, multiply_transposed(&basis, &constant_image).into_vec()));
-        Ok(Spectrum { constant, eigenvalues, basis, root_weights, weight_sum, offset, outside, check: svd.check, kind })
+        let (basis, check) = (Basis::Double(basis), svd.check);
+        Ok(Spectrum { constant, eigenvalues, basis, root_weights, weight_sum, offset, outside, check, kind })
     }
 
     /// From a factor, K = F Fᵀ with n × r numbers: the spectrum of the r × r matrix FᵀF. What it loses of the small
     /// eigenvalues is as small beside γ as the rounding of K. f is a linear function of F's columns.
     pub(crate) fn from_factor(factor: Matrix, weights: Option<&[f64]>, offset: bool) -> Result<Self> {
+        let (unfinished, scaled, turn) = Spectrum::without_basis(factor, weights, offset)?;
+        Ok(unfinished.with_basis(Basis::Double(linalg::multiply_in_place(scaled, &turn))))
+    }
+
+    /// The same for leave-one-out of many rows and these targets (columns), whose coordinates come with it: a basis in single precision where
+    /// that is enough.
+    pub(crate) fn from_factor_of_many(
+        factor: Matrix,
+        weights: Option<&[f64]>,
+        offset: bool,
+        y: &Matrix,
+    ) -> Result<(Self, Vec<Target>)> {
+        let (unfinished, scaled, turn) = Spectrum::without_basis(factor, weights, offset)?;
+        let project = |v: &Matrix| multiply_transposed(&turn, &multiply_transposed(&scaled, v));
+        let expand = |z: &Matrix| multiply(&scaled, &multiply(&turn, z));
+        let target = |t: usize| unfinished.target_by(y.col(t), project, expand);
+        let targets: Vec<Target> = (0..y.cols()).map(target).collect::<Result<_>>()?;
+        // Numbers of either factor then are within the range of single precision.
+        let unit = 1.0 / unfinished.largest().max(f64::MIN_POSITIVE).sqrt();
+        let raised = Matrix::from_fn(turn.rows(), turn.cols(), |i, k| turn.get(i, k) / unit);
+        let basis = match Basis::single_if_enough(&scaled, unit, &raised, &targets) {
+            Some(basis) => basis,
+            None => Basis::Double(linalg::multiply_in_place(scaled, &turn)),
+        };
+        Ok((unfinished.with_basis(basis), targets))
+    }
+
+    /// Everything but the basis, which is the second matrix times the third.
+    fn without_basis(factor: Matrix, weights: Option<&[f64]>, offset: bool) -> Result<(Self, Matrix, Matrix)> {
         let (n, r) = (factor.rows(), factor.cols());
         let weight_sum = weights.map_or(n as f64, |w| w.iter().sum());
         let root_weights: Option<Vec<f64>> = weights.map(|w| w.iter().map(|x| x.sqrt()).collect());
@@ -137,24 +168,22 @@ impl Spectrum {
         let kept: Vec<usize> = (0..r).rev().filter(|k| eigen.values[*k] > noise_level(n) * largest).collect();
         let eigenvalues: Vec<f64> = kept.iter().map(|k| eigen.values[*k]).collect();
         let turn = Matrix::from_fn(r, kept.len(), |i, k| eigen.vectors.get(i, kept[k]) / eigenvalues[k].sqrt());
-        let basis = linalg::multiply_in_place(scaled, &turn);
-        let mut outside = vec![0.0; n];
-        outside.par_chunks_mut(ROW_TILE).enumerate().for_each(|(tile, outside)| {
-            let start = tile * ROW_TILE;
-            // Column by column, as they lie in memory.
-            for k in 0..basis.cols() {
-                let column = &basis.col(k)[start..start + outside.len()];
-                outside.iter_mut().zip(column).for_each(|(inside, q)| *inside += q * q);
-            }
-            for (i, inside) in outside.iter_mut().enumerate() {
-                let weight = weights.map_or(1.0, |w| w[start + i]);
-                let whole = if offset { 1.0 - weight / weight_sum } else { 1.0 };
-                *inside = if whole - *inside > 1e-12 { whole - *inside } else { 0.0 };
-            }
-        });
-        let kind = Kind::Linear { back: turn, mean_features, scale: 1.0 };
-        let check = eigen.check;
-        Ok(Spectrum { eigenvalues, basis, root_weights, weight_sum, offset, outside, check, kind, constant: None })
+        let kind = Kind::Linear { back: turn.clone(), mean_features, scale: 1.0 };
+        let (basis, outside, check) = (Basis::Double(Matrix::default()), vec![0.0; n], eigen.check);
+        let constant = None;
+        let unfinished =
+            Spectrum { eigenvalues, basis, root_weights, weight_sum, offset, outside, check, kind, constant };
+        Ok((unfinished, scaled, turn))
+    }
+
+    /// With its basis, and what that leaves of every row.
+    fn with_basis(self, basis: Basis) -> Self {
+        let mut outside = basis.row_squares();
+        for (i, inside) in outside.iter_mut().enumerate() {
+            let whole = if self.offset { 1.0 - self.weight(i) / self.weight_sum } else { 1.0 };
+            *inside = if whole - *inside > 1e-12 { whole - *inside } else { 0.0 };
+        }
+        Spectrum { basis, outside, ..self }
     }
 
     /// Of a kernel on some points: in primal form for linear kernels with fewer features than rows.

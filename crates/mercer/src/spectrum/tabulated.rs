@@ -5,8 +5,9 @@
 use super::path::Curve;
 use rayon::prelude::*;
 
+use super::basis::Basis;
 use super::{DeletedGroup, ROW_TILE, Spectrum, Target, forget_rounding_squares};
-use crate::linalg::{Matrix, multiply, side_by_side};
+use crate::linalg::{Matrix, SingleColumns, SingleTiles, multiply, side_by_side};
 
 /// Points that one interpolation uses.
 pub(crate) const STENCIL: usize = 10;
@@ -156,11 +157,21 @@ impl Spectrum {
     fn row_products(&self, weights: &[Matrix]) -> Vec<Matrix> {
         let n = self.rows();
         let (visible, points) = (weights[0].rows(), weights[0].cols());
-        let starts: Vec<usize> = (0..n).step_by(ROW_TILE).collect();
+        let single: Vec<SingleColumns> = match &self.basis {
+            Basis::Single(_) => weights.iter().map(SingleColumns::of).collect(),
+            Basis::Double(_) => Vec::new(),
+        };
+        let tile = if single.is_empty() { ROW_TILE } else { SingleTiles::TILE };
+        let starts: Vec<usize> = (0..n).step_by(tile).collect();
         let tiles: Vec<Vec<Matrix>> = starts
             .par_iter()
             .map(|start| {
-                let mut rows = self.basis_rows(*start, ROW_TILE.min(n - start), visible);
+                if let Basis::Single(tiles) = &self.basis {
+                    let rows = tiles.tile(start / tile);
+                    let linear = single[1..].iter().map(|columns| rows.times(columns));
+                    return std::iter::once(rows.squares_times(&single[0])).chain(linear).collect();
+                }
+                let mut rows = self.basis.block(*start, ROW_TILE.min(n - start), visible);
                 side_by_side(|| {
                     let linear: Vec<Matrix> = weights[1..].iter().map(|w| multiply(&rows, w)).collect();
                     rows.as_mut_slice().iter_mut().for_each(|q| *q *= *q);
@@ -177,13 +188,6 @@ impl Spectrum {
             }
         }
         out
-    }
-
-    /// Q of some rows, in the first directions.
-    pub(super) fn basis_rows(&self, start: usize, height: usize, directions: usize) -> Matrix {
-        let mut data = Vec::with_capacity(height * directions);
-        (0..directions).for_each(|k| data.extend_from_slice(&self.basis.col(k)[start..start + height]));
-        Matrix::from_columns(height, directions, data).unwrap_or_default()
     }
 
     /// Tables of deleted groups, each of which leaves at least one row.

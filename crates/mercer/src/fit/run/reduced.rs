@@ -273,16 +273,8 @@ impl Reduced<'_> {
         let unseen = if has_offset { worst + mean } else { worst };
         let drift = 0.5 * (trace * form / gamma).sqrt();
         let distance = drift + form.sqrt();
-        let shift = if exponent == 2.0 {
-            0.0
-        } else if distance < norm_of_f {
-            let change = (2.0 - exponent).abs() * -libm::log1p(-distance / norm_of_f) / (exponent - 1.0).min(1.0);
-            reach * libm::expm1(change) * (norm_of_f + distance)
-        } else if distance == 0.0 {
-            0.0
-        } else {
-            return [None, None];
-        };
+        let share = if distance == 0.0 { 0.0 } else { distance / norm_of_f };
+        let shift = reach * power::shift_of_ridge(exponent, share, 0.0) * (norm_of_f + distance);
         let at = |unseen: f64| Some(reach * drift + unseen * form.sqrt() + shift);
         [at(unseen), at(reach)]
     }

@@ -19,6 +19,7 @@ use crate::low_rank::{Factor, Landmarks, factor, factor_if_possible, span};
 use crate::plan::Method;
 use crate::select::Extras;
 use crate::space::GramSource;
+use crate::spectrum::row_tables::MANY_ROWS;
 use crate::spectrum::{Banded, Projector, Spectrum};
 
 /// A residual of this share of the diagonal is rounding.
@@ -31,6 +32,8 @@ const LIMITED: usize = 1000;
 const NEAR: f64 = 0.01;
 /// Lengthscales between those of a range that are tried.
 const BETWEEN: usize = 3;
+/// Rows times squared landmarks from which a basis in single precision saves time.
+const LONG_PRODUCT: f64 = 1e10;
 /// Numbers of a basis from which only one is in memory: a quarter of a gigabyte.
 const LARGE: usize = 1 << 25;
 /// Up to so many rows, two kernels are decomposed side by side.
@@ -250,22 +253,37 @@ impl<'a> Trials<'a> {
             }
             _ => None,
         };
-        let (spectrum, extras, reduction) = match reduction {
+        let (spectrum, targets, extras, reduction) = match reduction {
             Some((matrix, reduction)) => {
                 (self.stage)("decomposing")?;
                 let weights = self.design.weights.as_deref();
-                let spectrum = Spectrum::from_factor(matrix, weights, self.fit.offset)?;
+                let (spectrum, targets) = if self.suits_single_basis(matrix.rows(), matrix.cols()) {
+                    Spectrum::from_factor_of_many(matrix, weights, self.fit.offset, &self.design.y)?
+                } else {
+                    let spectrum = Spectrum::from_factor(matrix, weights, self.fit.offset)?;
+                    let targets = spectrum.targets(&self.design.y)?;
+                    (spectrum, targets)
+                };
                 let extras = Extras { folds: self.folds.clone(), unlabelled: None };
-                (spectrum, extras, Some(reduction))
+                (spectrum, targets, extras, Some(reduction))
             }
             None => {
                 let (spectrum, extras) = self.decompose(kernel)?;
-                (spectrum, extras, None)
+                let targets = spectrum.targets(&self.design.y)?;
+                (spectrum, targets, extras, None)
             }
         };
         (self.stage)("choosing")?;
-        let candidate = self.fit.judge(kernel.clone(), spectrum, self.design, &extras)?;
+        let candidate = self.fit.judge(kernel.clone(), spectrum, targets, &extras)?;
         Ok(Candidate { reduction, ..candidate })
+    }
+
+    /// Whether leave-one-out is all that is wanted of the basis, by tables of many rows, and making it takes long enough to matter.
+    fn suits_single_basis(&self, rows: usize, rank: usize) -> bool {
+        self.fit.criterion == Criterion::LeaveOneOut
+            && self.fit.exponents.iter().all(|exponent| *exponent >= 1.0)
+            && rows >= MANY_ROWS
+            && rows as f64 * (rank * rank) as f64 >= LONG_PRODUCT
     }
 
     fn decompose(&self, kernel: &SharedKernel) -> Result<(Spectrum, Extras)> {
@@ -318,8 +336,9 @@ impl<'a> Trials<'a> {
         let weights = self.design.weights.as_deref();
         let low_rank = Some((found.matrix.cols(), found.mean_residual));
         let spectrum = Spectrum::from_factor(found.matrix, weights, self.fit.offset)?;
+        let targets = spectrum.targets(&self.design.y)?;
         let extras = Extras { folds: self.folds.clone(), unlabelled: None };
-        let Candidate { surfaces, score, .. } = self.fit.judge(kernel.clone(), spectrum, self.design, &extras)?;
+        let Candidate { surfaces, score, .. } = self.fit.judge(kernel.clone(), spectrum, targets, &extras)?;
         Ok(Tried { kernel: kernel.clone(), surfaces, score, low_rank, is_chosen: false })
     }
 
