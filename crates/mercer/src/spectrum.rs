@@ -16,6 +16,7 @@ pub(crate) mod interpolation;
 mod path;
 mod projection;
 pub(crate) mod row_tables;
+mod streamed;
 mod tabulated;
 
 pub(crate) use banded::Banded;
@@ -25,6 +26,7 @@ pub use path::Path;
 pub(crate) use path::{Curve, CurvePoint, Remembered};
 pub(crate) use projection::Projector;
 pub(crate) use row_tables::RowTables;
+pub(crate) use streamed::Rows;
 pub(crate) use tabulated::{Grid, Tabulated};
 
 use rayon::prelude::*;
@@ -86,6 +88,45 @@ impl Target {
     }
 }
 
+/// A target around its mean.
+struct Centred {
+    /// P(s∘y)·2⁻ᵏ.
+    values: Vec<f64>,
+    power: i32,
+    /// Of y·2⁻ᵏ.
+    mean: f64,
+}
+
+impl Centred {
+    /// For rows with s = √w, or all alike, whose weights sum to W.
+    fn of(y: &[f64], root_weights: Option<&[f64]>, weight_sum: f64, offset: bool) -> Self {
+        let size = y.iter().fold(0.0, |max: f64, v| max.max(v.abs()));
+        let power = if size > 0.0 { linalg::exponent_of(size) } else { 0 };
+        let root = |i: usize| root_weights.map_or(1.0, |s| s[i]);
+        let scaled: Vec<f64> = y.iter().map(|v| libm::ldexp(*v, -power)).collect();
+        let mean = if offset {
+            let weighted = scaled.iter().enumerate().map(|(i, v)| root(i) * root(i) * v);
+            double::sum(weighted).value() / weight_sum
+        } else {
+            0.0
+        };
+        // y − mean before any product: with a large offset the products would lose its digits.
+        let mut values: Vec<f64> = scaled.iter().enumerate().map(|(i, v)| root(i) * (v - mean)).collect();
+        // A constant target leaves rounding, not energy.
+        if offset && scaled.iter().all(|v| (v - mean).abs() <= 16.0 * f64::EPSILON) {
+            values.fill(0.0);
+        }
+        Centred { values, power, mean }
+    }
+
+    /// With z = Qᵀ of it, and what Qz is, row by row.
+    fn target(self, z: Vec<f64>, inside: &[f64]) -> Target {
+        let outside = self.values.iter().zip(inside).map(|(a, b)| a - b).collect();
+        let mean = libm::ldexp(self.mean, self.power);
+        Target { z, outside, centred: self.values, power: self.power, mean }
+    }
+}
+
 impl Spectrum {
     /// The eigenvalues d of the (weighted, centred) Gram matrix, descending.
     pub fn eigenvalues(&self) -> &[f64] {
@@ -119,46 +160,20 @@ impl Spectrum {
 
     /// A target in the coordinates of this decomposition.
     pub fn target(&self, y: &[f64]) -> Result<Target> {
-        self.target_by(y, |column| self.basis.apply_transposed(column), |z| self.basis.apply(z))
+        let n = self.rows();
+        if y.len() != n {
+            return Err(Error::shape("y", format!("one number per row ({n})"), y.len()));
+        }
+        let centred = Centred::of(y, self.root_weights.as_deref(), self.weight_sum, self.offset);
+        let z = self.basis.apply_transposed(&Matrix::column_vector(centred.values.clone()));
+        let full = self.basis.cols() + usize::from(self.offset) == n;
+        let inside = if full { centred.values.clone() } else { self.basis.apply(&z).into_vec() };
+        Ok(centred.target(z.into_vec(), &inside))
     }
 
     /// Those of all columns.
     pub(crate) fn targets(&self, y: &Matrix) -> Result<Vec<Target>> {
         (0..y.cols()).map(|t| self.target(y.col(t))).collect()
-    }
-
-    /// The same with Qᵀv and Qz as they are given.
-    fn target_by(
-        &self,
-        y: &[f64],
-        project: impl Fn(&Matrix) -> Matrix,
-        expand: impl Fn(&Matrix) -> Matrix,
-    ) -> Result<Target> {
-        let n = self.rows();
-        if y.len() != n {
-            return Err(Error::shape("y", format!("one number per row ({n})"), y.len()));
-        }
-        let size = y.iter().fold(0.0, |max: f64, v| max.max(v.abs()));
-        let power = if size > 0.0 { linalg::exponent_of(size) } else { 0 };
-        let root = |i: usize| self.root_weights.as_ref().map_or(1.0, |s| s[i]);
-        let scaled: Vec<f64> = y.iter().map(|v| libm::ldexp(*v, -power)).collect();
-        let mean = if self.offset {
-            let weighted = scaled.iter().enumerate().map(|(i, v)| root(i) * root(i) * v);
-            double::sum(weighted).value() / self.weight_sum
-        } else {
-            0.0
-        };
-        // y − mean before any product: with a large offset the products would lose its digits.
-        let mut centred: Vec<f64> = scaled.iter().enumerate().map(|(i, v)| root(i) * (v - mean)).collect();
-        // A constant target leaves rounding, not energy.
-        if self.offset && scaled.iter().all(|v| (v - mean).abs() <= 16.0 * f64::EPSILON) {
-            centred.fill(0.0);
-        }
-        let z = project(&Matrix::column_vector(centred.clone()));
-        let full = self.eigenvalues.len() + usize::from(self.offset) == n;
-        let outside =
-            if full { vec![0.0; n] } else { centred.iter().zip(expand(&z).as_slice()).map(|(a, b)| a - b).collect() };
-        Ok(Target { z: z.into_vec(), outside, centred, power, mean: libm::ldexp(mean, power) })
     }
 
     /// The ridge path of one target, or of several that share one effective ridge.

@@ -2,6 +2,7 @@
 
 mod banded;
 mod gradients;
+mod landmarks;
 mod learned;
 mod recorded;
 mod reduced;

@@ -36,30 +36,61 @@ impl SingleTiles {
     /// Rows of a tile.
     pub const TILE: usize = 256;
 
-    /// (A · unit) B.
-    pub fn product(a: &Matrix, unit: f64, b: &Matrix) -> Self {
-        let (rows, cols, depth) = (a.rows, b.cols, a.cols);
-        let mut data = vec![0.0_f32; rows * cols];
+    pub fn zeros(rows: usize, cols: usize) -> Self {
+        SingleTiles { rows, cols, data: vec![0.0; rows * cols] }
+    }
+
+    /// The rows from `start` on, the first of a tile, become those of A, times `unit`.
+    pub fn fill(&mut self, start: usize, a: &Matrix, unit: f64) {
+        let cols = self.cols.max(1);
+        let own = &mut self.data[start * cols..(start + a.rows) * cols];
+        own.par_chunks_mut(Self::TILE * cols).enumerate().for_each(|(index, tile)| {
+            let (start, height) = (index * Self::TILE, tile.len() / cols);
+            for (k, column) in tile.chunks_exact_mut(height).enumerate() {
+                let source = &a.col(k)[start..start + height];
+                column.iter_mut().zip(source).for_each(|(own, x)| *own = (x * unit) as f32);
+            }
+        });
+    }
+
+    /// A − u vᵀ in the place of A.
+    pub fn subtract_outer(&mut self, u: &[f64], v: &[f64]) {
+        let cols = self.cols.max(1);
+        self.data.par_chunks_mut(Self::TILE * cols).enumerate().for_each(|(index, tile)| {
+            let (start, height) = (index * Self::TILE, tile.len() / cols);
+            for (column, v) in tile.chunks_exact_mut(height).zip(v) {
+                column.iter_mut().zip(&u[start..]).for_each(|(own, u)| *own -= (u * v) as f32);
+            }
+        });
+    }
+
+    /// A B in the place of A, for B that is not wider than tall.
+    pub fn multiply_in_place(self, b: &Matrix) -> Self {
+        let (rows, depth, cols) = (self.rows, self.cols, b.cols);
         let right: Vec<f32> = b.data.iter().map(|x| *x as f32).collect();
         let right = MatRef::from_column_major_slice(&right, depth, cols);
-        data.par_chunks_mut((Self::TILE * cols).max(1)).enumerate().for_each_init(
+        let mut data = self.data;
+        data.par_chunks_mut((Self::TILE * depth).max(1)).for_each_init(
             || vec![0.0_f32; Self::TILE * depth],
-            |scratch, (index, out)| {
-                let (start, height) = (index * Self::TILE, out.len() / cols);
-                for (k, column) in scratch[..height * depth].chunks_exact_mut(height).enumerate() {
-                    let source = &a.col(k)[start..start + height];
-                    column.iter_mut().zip(source).for_each(|(out, x)| *out = (x * unit) as f32);
-                }
-                let left = MatRef::from_column_major_slice(&scratch[..height * depth], height, depth);
-                let out = MatMut::from_column_major_slice_mut(out, height, cols);
+            |scratch, tile| {
+                let height = tile.len() / depth;
+                let left = &mut scratch[..height * depth];
+                left.copy_from_slice(tile);
+                let left = MatRef::from_column_major_slice(left, height, depth);
+                let out = MatMut::from_column_major_slice_mut(&mut tile[..height * cols], height, cols);
                 matmul::matmul(out, Accum::Replace, left, right, 1.0, Par::Seq);
             },
         );
+        if cols < depth {
+            // Tiles move together.
+            for index in 1..rows.div_ceil(Self::TILE) {
+                let height = Self::TILE.min(rows - index * Self::TILE);
+                let from = index * Self::TILE * depth;
+                data.copy_within(from..from + height * cols, index * Self::TILE * cols);
+            }
+            data.truncate(rows * cols);
+        }
         SingleTiles { rows, cols, data }
-    }
-
-    pub fn rows(&self) -> usize {
-        self.rows
     }
 
     pub fn cols(&self) -> usize {
@@ -154,8 +185,15 @@ mod tests {
         let (rows, cols, depth) = (2 * SingleTiles::TILE + 77, 41, 53);
         let a = Matrix::from_fn(rows, depth, |i, j| ((i * 37 + j * 101 + i * j) % 89) as f64 / 44.0 - 1.0);
         let b = Matrix::from_fn(depth, cols, |i, j| ((i * 71 + j * 29 + i * j) % 97) as f64 / 48.0 - 1.0);
-        let tiles = SingleTiles::product(&a, 0.5, &b);
-        assert_eq!((tiles.rows(), tiles.cols(), tiles.count()), (rows, cols, 3));
+        let mut tiles = SingleTiles::zeros(rows, depth);
+        let (first, rest) = (SingleTiles::TILE, rows - SingleTiles::TILE);
+        tiles.fill(first, &Matrix::from_fn(rest, depth, |i, j| a.get(first + i, j)), 0.5);
+        tiles.fill(0, &Matrix::from_fn(first, depth, |i, j| a.get(i, j)), 0.5);
+        let u: Vec<f64> = (0..rows).map(|i| 0.5 + i as f64 / rows as f64).collect();
+        let v = vec![0.25; depth];
+        tiles.subtract_outer(&u, &v);
+        let tiles = tiles.multiply_in_place(&b);
+        assert_eq!((tiles.rows, tiles.cols(), tiles.count()), (rows, cols, 3));
         let sizes = [1e-70, 1.0, 1e60];
         let weights = Matrix::from_fn(cols - 1, 3, |k, l| sizes[l] * (1.0 + ((k * 7 + l) % 11) as f64));
         let columns = SingleColumns::of(&weights);
@@ -163,7 +201,8 @@ mod tests {
             let (plain, squared, sums) = (tile.times(&columns), tile.squares_times(&columns), tile.row_squares());
             let double = tile.to_double(cols);
             for i in 0..tile.height {
-                let exact = |k: usize| 0.5 * (0..depth).map(|j| a.get(tile.start + i, j) * b.get(j, k)).sum::<f64>();
+                let left = |j: usize| 0.5 * a.get(tile.start + i, j) - u[tile.start + i] * v[j];
+                let exact = |k: usize| (0..depth).map(|j| left(j) * b.get(j, k)).sum::<f64>();
                 let size: f64 = (0..cols).map(|k| exact(k) * exact(k)).sum();
                 assert!((0..cols).all(|k| (double.get(i, k) - exact(k)).abs() < 1e-5), "row {}", tile.start + i);
                 assert_eq!(tiles.get(tile.start + i, 7), double.get(i, 7));

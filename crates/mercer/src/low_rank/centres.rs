@@ -174,11 +174,17 @@ impl Groups {
                         }
                     }
                 }
+                // One kind of operation a loop, and no branches: that is how they become vector code.
                 for r in 0..FEW {
+                    let mut mask = [0_u32; WIDTH];
                     for l in 0..WIDTH {
-                        let is_nearer = squares[r][l] < least[r][l];
-                        least[r][l] = if is_nearer { squares[r][l] } else { least[r][l] };
-                        place[r][l] = if is_nearer { g as u32 } else { place[r][l] };
+                        mask[l] = if squares[r][l] < least[r][l] { u32::MAX } else { 0 };
+                    }
+                    for l in 0..WIDTH {
+                        least[r][l] = if squares[r][l] < least[r][l] { squares[r][l] } else { least[r][l] };
+                    }
+                    for l in 0..WIDTH {
+                        place[r][l] ^= (place[r][l] ^ g as u32) & mask[l];
                     }
                 }
             }

@@ -8,8 +8,6 @@ use rayon::prelude::*;
 use super::Target;
 use crate::linalg::{Matrix, SingleTile, SingleTiles, multiply, multiply_transposed};
 
-/// Rows that are looked at.
-const SAMPLE: usize = 256;
 /// By how much 1 − h, the part of a row's error that a fit without it undoes, may be off, in whatever way directions are weighed.
 const OF_LEVERAGE: f64 = 1e-5;
 /// By how much a row's error may be off, in units of the target's spread.
@@ -23,31 +21,21 @@ pub(super) enum Basis {
 }
 
 impl Basis {
-    /// (A · unit) B in single precision, if that serves for these targets.
-    pub fn single_if_enough(a: &Matrix, unit: f64, b: &Matrix, targets: &[Target]) -> Option<Self> {
-        let tiles = SingleTiles::product(a, unit, b);
-        let step = a.rows().div_ceil(SAMPLE).max(1);
-        let sample: Vec<usize> = (0..a.rows()).step_by(step).collect();
-        let exact = multiply(&Matrix::from_fn(sample.len(), a.cols(), |i, j| unit * a.get(sample[i], j)), b);
+    /// Whether leave-one-out of these targets can be read off it, given what some rows are in double precision.
+    pub fn is_enough(&self, sample: &[usize], exact: &Matrix, targets: &[Target]) -> bool {
         let spread = |target: &Target| {
             (target.centred.iter().map(|c| c * c).sum::<f64>() / target.centred.len().max(1) as f64).sqrt()
         };
-        let is_enough = |i: usize| {
-            let pairs = || (0..exact.cols()).map(|k| (exact.get(i, k), tiles.get(sample[i], k)));
+        let spreads: Vec<f64> = targets.iter().map(spread).collect();
+        let is_enough = |(i, row): (usize, &usize)| {
+            let pairs = || (0..exact.cols()).map(|k| (exact.get(i, k), self.get(*row, k)));
             let of_errors = |target: &Target| -> f64 {
-                pairs().zip(&target.z).map(|((q, single), z)| ((q - single) * z).abs()).sum::<f64>()
+                pairs().zip(&target.z).map(|((q, own), z)| ((q - own) * z).abs()).sum::<f64>()
             };
-            pairs().map(|(q, single)| (q * q - single * single).abs()).sum::<f64>() <= OF_LEVERAGE
-                && targets.iter().all(|target| of_errors(target) <= OF_ERRORS * spread(target))
+            pairs().map(|(q, own)| (q * q - own * own).abs()).sum::<f64>() <= OF_LEVERAGE
+                && targets.iter().zip(&spreads).all(|(target, spread)| of_errors(target) <= OF_ERRORS * spread)
         };
-        (0..sample.len()).all(is_enough).then_some(Basis::Single(tiles))
-    }
-
-    pub fn rows(&self) -> usize {
-        match self {
-            Basis::Double(matrix) => matrix.rows(),
-            Basis::Single(tiles) => tiles.rows(),
-        }
+        sample.par_iter().enumerate().all(is_enough)
     }
 
     pub fn cols(&self) -> usize {
@@ -70,9 +58,7 @@ impl Basis {
             Basis::Double(matrix) => multiply(matrix, c),
             Basis::Single(tiles) => {
                 let parts = by_tile(tiles, |tile| multiply(&tile.to_double(tiles.cols()), c));
-                let column = |l: usize| parts.iter().flat_map(move |part| part.col(l)).copied();
-                let data = (0..c.cols()).flat_map(column).collect();
-                Matrix::from_columns(tiles.rows(), c.cols(), data).unwrap_or_default()
+                Matrix::stacked(&parts.iter().collect::<Vec<&Matrix>>())
             }
         }
     }

@@ -3,10 +3,10 @@
 use rayon::prelude::*;
 
 use super::basis::Basis;
-use super::{Kind, Spectrum, Target, check_size};
+use super::{Kind, Spectrum, check_size};
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Points};
-use crate::linalg::{self, Matrix, double, multiply, multiply_transposed};
+use crate::linalg::{self, DecompositionCheck, Matrix, double, multiply, multiply_transposed};
 use crate::space;
 
 impl Spectrum {
@@ -116,35 +116,6 @@ impl Spectrum {
     /// From a factor, K = F Fᵀ with n × r numbers: the spectrum of the r × r matrix FᵀF. What it loses of the small
     /// eigenvalues is as small beside γ as the rounding of K. f is a linear function of F's columns.
     pub(crate) fn from_factor(factor: Matrix, weights: Option<&[f64]>, offset: bool) -> Result<Self> {
-        let (unfinished, scaled, turn) = Spectrum::without_basis(factor, weights, offset)?;
-        Ok(unfinished.with_basis(Basis::Double(linalg::multiply_in_place(scaled, &turn))))
-    }
-
-    /// The same for leave-one-out of many rows and these targets (columns), whose coordinates come with it: a basis in single precision where
-    /// that is enough.
-    pub(crate) fn from_factor_of_many(
-        factor: Matrix,
-        weights: Option<&[f64]>,
-        offset: bool,
-        y: &Matrix,
-    ) -> Result<(Self, Vec<Target>)> {
-        let (unfinished, scaled, turn) = Spectrum::without_basis(factor, weights, offset)?;
-        let project = |v: &Matrix| multiply_transposed(&turn, &multiply_transposed(&scaled, v));
-        let expand = |z: &Matrix| multiply(&scaled, &multiply(&turn, z));
-        let target = |t: usize| unfinished.target_by(y.col(t), project, expand);
-        let targets: Vec<Target> = (0..y.cols()).map(target).collect::<Result<_>>()?;
-        // Numbers of either factor then are within the range of single precision.
-        let unit = 1.0 / unfinished.largest().max(f64::MIN_POSITIVE).sqrt();
-        let raised = Matrix::from_fn(turn.rows(), turn.cols(), |i, k| turn.get(i, k) / unit);
-        let basis = match Basis::single_if_enough(&scaled, unit, &raised, &targets) {
-            Some(basis) => basis,
-            None => Basis::Double(linalg::multiply_in_place(scaled, &turn)),
-        };
-        Ok((unfinished.with_basis(basis), targets))
-    }
-
-    /// Everything but the basis, which is the second matrix times the third.
-    fn without_basis(factor: Matrix, weights: Option<&[f64]>, offset: bool) -> Result<(Self, Matrix, Matrix)> {
         let (n, r) = (factor.rows(), factor.cols());
         let weight_sum = weights.map_or(n as f64, |w| w.iter().sum());
         let root_weights: Option<Vec<f64>> = weights.map(|w| w.iter().map(|x| x.sqrt()).collect());
@@ -163,27 +134,29 @@ impl Spectrum {
                 column.iter_mut().zip(s).for_each(|(f, s)| *f *= s);
             }
         });
-        let eigen = linalg::eigen(linalg::lower_square(&scaled))?;
-        let largest = eigen.values.last().copied().unwrap_or(0.0).max(0.0);
-        let kept: Vec<usize> = (0..r).rev().filter(|k| eigen.values[*k] > noise_level(n) * largest).collect();
-        let eigenvalues: Vec<f64> = kept.iter().map(|k| eigen.values[*k]).collect();
-        let turn = Matrix::from_fn(r, kept.len(), |i, k| eigen.vectors.get(i, kept[k]) / eigenvalues[k].sqrt());
-        let kind = Kind::Linear { back: turn.clone(), mean_features, scale: 1.0 };
-        let (basis, outside, check) = (Basis::Double(Matrix::default()), vec![0.0; n], eigen.check);
-        let constant = None;
-        let unfinished =
-            Spectrum { eigenvalues, basis, root_weights, weight_sum, offset, outside, check, kind, constant };
-        Ok((unfinished, scaled, turn))
+        let turned = Turned::of(linalg::lower_square(&scaled), n)?;
+        let basis = Basis::Double(linalg::multiply_in_place(scaled, &turned.turn));
+        Ok(Spectrum::of_features(turned, basis, mean_features, root_weights, weight_sum, offset))
     }
 
-    /// With its basis, and what that leaves of every row.
-    fn with_basis(self, basis: Basis) -> Self {
+    /// Of centred features with these means, whose basis is known.
+    pub(super) fn of_features(
+        turned: Turned,
+        basis: Basis,
+        mean_features: Vec<f64>,
+        root_weights: Option<Vec<f64>>,
+        weight_sum: f64,
+        offset: bool,
+    ) -> Self {
+        let Turned { eigenvalues, turn, check } = turned;
         let mut outside = basis.row_squares();
         for (i, inside) in outside.iter_mut().enumerate() {
-            let whole = if self.offset { 1.0 - self.weight(i) / self.weight_sum } else { 1.0 };
+            let weight = root_weights.as_ref().map_or(1.0, |s| s[i] * s[i]);
+            let whole = if offset { 1.0 - weight / weight_sum } else { 1.0 };
             *inside = if whole - *inside > 1e-12 { whole - *inside } else { 0.0 };
         }
-        Spectrum { basis, outside, ..self }
+        let kind = Kind::Linear { back: turn, mean_features, scale: 1.0 };
+        Spectrum { eigenvalues, basis, root_weights, weight_sum, offset, outside, check, kind, constant: None }
     }
 
     /// Of a kernel on some points: in primal form for linear kernels with fewer features than rows.
@@ -197,6 +170,28 @@ impl Spectrum {
             Some(scale) => Spectrum::from_linear(&points.to_matrix(), scale, weights, offset),
             None => Spectrum::from_gram(space::gram_lower(kernel, points), weights, offset),
         }
+    }
+}
+
+/// FᵀF = V D Vᵀ for centred features F of n rows.
+pub(super) struct Turned {
+    /// D, descending, without what is rounding.
+    pub eigenvalues: Vec<f64>,
+    /// V D^(−½): the basis is F times this.
+    pub turn: Matrix,
+    pub check: DecompositionCheck,
+}
+
+impl Turned {
+    /// From the lower triangle of FᵀF.
+    pub fn of(square: Matrix, n: usize) -> Result<Self> {
+        let r = square.rows();
+        let eigen = linalg::eigen(square)?;
+        let largest = eigen.values.last().copied().unwrap_or(0.0).max(0.0);
+        let kept: Vec<usize> = (0..r).rev().filter(|k| eigen.values[*k] > noise_level(n) * largest).collect();
+        let eigenvalues: Vec<f64> = kept.iter().map(|k| eigen.values[*k]).collect();
+        let turn = Matrix::from_fn(r, kept.len(), |i, k| eigen.vectors.get(i, kept[k]) / eigenvalues[k].sqrt());
+        Ok(Turned { eigenvalues, turn, check: eigen.check })
     }
 }
 

@@ -21,7 +21,7 @@ use crate::data::Design;
 use crate::kernel::{Kernel, Points};
 use crate::linalg::double::Double;
 use crate::linalg::{Matrix, double, solve_lower, solve_lower_transposed};
-use crate::low_rank::Spanned;
+use crate::low_rank::{Basis, Spanned};
 use crate::solver::power::{self, Minimum};
 use crate::solver::refine::{Problem, norm};
 use crate::solver::{Solution, spectral};
@@ -54,6 +54,11 @@ impl Reduction {
     pub fn of(spanned: Spanned) -> (Matrix, Self) {
         let Spanned { landmarks, lower, features, residual } = spanned;
         (features, Reduction { landmarks, lower, residual })
+    }
+
+    /// Of landmarks that leave this of the rows.
+    pub fn on(basis: Basis, residual: Vec<f64>) -> Self {
+        Reduction { landmarks: basis.landmarks, lower: basis.lower, residual }
     }
 
     pub fn rank(&self) -> usize {
@@ -175,7 +180,8 @@ impl Reduced<'_> {
             }
             let mut best = self.measure(&beta, offset, y, precisely);
             for _ in 0..REFINEMENTS {
-                if in_spreads(best.unfinished) <= enough {
+                // Predictions are sums of these coefficients, and are rounded themselves.
+                if in_spreads(best.unfinished) <= enough.max(in_spreads(self.rounding_of_sums(&beta))) {
                     break;
                 }
                 let change = self.spectrum.solve_features(&best.gradient, gamma);

@@ -6,7 +6,6 @@
 
 use rayon::prelude::*;
 
-use super::reduced::Reduction;
 use super::{Candidate, Stage, Tried, recorded};
 use crate::criterion::formula::Formula;
 use crate::criterion::{Criterion, Folds};
@@ -15,11 +14,10 @@ use crate::error::{Error, Result};
 use crate::fit::Fit;
 use crate::kernel::{Points, SharedKernel};
 use crate::linalg::side_by_side;
-use crate::low_rank::{Factor, Landmarks, factor, factor_if_possible, span};
+use crate::low_rank::{Factor, Landmarks, factor, factor_if_possible};
 use crate::plan::Method;
 use crate::select::Extras;
 use crate::space::GramSource;
-use crate::spectrum::row_tables::MANY_ROWS;
 use crate::spectrum::{Banded, Projector, Spectrum};
 
 /// A residual of this share of the diagonal is rounding.
@@ -32,23 +30,21 @@ const LIMITED: usize = 1000;
 const NEAR: f64 = 0.01;
 /// Lengthscales between those of a range that are tried.
 const BETWEEN: usize = 3;
-/// Rows times squared landmarks from which a basis in single precision saves time.
-const LONG_PRODUCT: f64 = 1e10;
 /// Numbers of a basis from which only one is in memory: a quarter of a gigabyte.
 const LARGE: usize = 1 << 25;
 /// Up to so many rows, two kernels are decomposed side by side.
 const SIDE_BY_SIDE: usize = 1500;
 
 pub(super) struct Trials<'a> {
-    fit: &'a Fit,
+    pub(super) fit: &'a Fit,
     /// As given, and those with lengthscales between that were added.
     kernels: Vec<SharedKernel>,
-    design: &'a Design,
+    pub(super) design: &'a Design,
     method: Method,
     folds: Option<Folds>,
     unlabelled: Option<Points>,
     source: GramSource<'a>,
-    stage: Stage<'a>,
+    pub(super) stage: Stage<'a>,
 }
 
 impl<'a> Trials<'a> {
@@ -246,28 +242,12 @@ impl<'a> Trials<'a> {
 
     /// A kernel's decomposition and what is chosen on it.
     fn candidate(&self, kernel: &SharedKernel) -> Result<Candidate> {
-        let reduction = match self.method {
+        let (spectrum, targets, extras, reduction) = match self.method {
             Method::LowRank { rank, by } => {
-                (self.stage)(if by == Landmarks::Pivots { "pivoting" } else { "landmarks" })?;
-                Some(Reduction::of(span(by, kernel, &self.design.points, rank, self.fit.seed)))
+                let (spectrum, targets, reduction) = self.on_landmarks(kernel, rank, by)?;
+                (spectrum, targets, Extras { folds: self.folds.clone(), unlabelled: None }, Some(reduction))
             }
-            _ => None,
-        };
-        let (spectrum, targets, extras, reduction) = match reduction {
-            Some((matrix, reduction)) => {
-                (self.stage)("decomposing")?;
-                let weights = self.design.weights.as_deref();
-                let (spectrum, targets) = if self.suits_single_basis(matrix.rows(), matrix.cols()) {
-                    Spectrum::from_factor_of_many(matrix, weights, self.fit.offset, &self.design.y)?
-                } else {
-                    let spectrum = Spectrum::from_factor(matrix, weights, self.fit.offset)?;
-                    let targets = spectrum.targets(&self.design.y)?;
-                    (spectrum, targets)
-                };
-                let extras = Extras { folds: self.folds.clone(), unlabelled: None };
-                (spectrum, targets, extras, Some(reduction))
-            }
-            None => {
+            _ => {
                 let (spectrum, extras) = self.decompose(kernel)?;
                 let targets = spectrum.targets(&self.design.y)?;
                 (spectrum, targets, extras, None)
@@ -276,14 +256,6 @@ impl<'a> Trials<'a> {
         (self.stage)("choosing")?;
         let candidate = self.fit.judge(kernel.clone(), spectrum, targets, &extras)?;
         Ok(Candidate { reduction, ..candidate })
-    }
-
-    /// Whether leave-one-out is all that is wanted of the basis, by tables of many rows, and making it takes long enough to matter.
-    fn suits_single_basis(&self, rows: usize, rank: usize) -> bool {
-        self.fit.criterion == Criterion::LeaveOneOut
-            && self.fit.exponents.iter().all(|exponent| *exponent >= 1.0)
-            && rows >= MANY_ROWS
-            && rows as f64 * (rank * rank) as f64 >= LONG_PRODUCT
     }
 
     fn decompose(&self, kernel: &SharedKernel) -> Result<(Spectrum, Extras)> {
