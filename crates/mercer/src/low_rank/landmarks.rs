@@ -10,6 +10,7 @@ use super::centres::{centres, sample};
 use super::factor;
 use crate::kernel::{Kernel, Points, SharedKernel};
 use crate::linalg::{Cholesky, Matrix, solve_lower_for_rows};
+use crate::simd::vectorize;
 use crate::space;
 
 /// How landmarks are chosen.
@@ -154,10 +155,17 @@ impl Basis {
         left.par_chunks_mut(TILE).enumerate().for_each(|(tile, left)| {
             let start = tile * TILE;
             let mut explained = vec![0.0; left.len()];
-            for k in 0..features.cols() {
-                let column = &features.col(k)[start..start + left.len()];
-                explained.iter_mut().zip(column).for_each(|(sum, f)| *sum += f * f);
-            }
+            vectorize(
+                #[inline(always)]
+                || {
+                    for k in 0..features.cols() {
+                        let column = &features.col(k)[start..start + left.len()];
+                        for (sum, f) in explained.iter_mut().zip(column) {
+                            *sum += f * f;
+                        }
+                    }
+                },
+            );
             left.iter_mut().zip(&explained).for_each(|(k, sum)| *k = (*k - sum).max(4.0 * f64::EPSILON * *k));
         });
         left
