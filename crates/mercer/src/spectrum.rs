@@ -26,7 +26,7 @@ pub use path::Path;
 pub(crate) use path::{Curve, CurvePoint, Remembered};
 pub(crate) use projection::Projector;
 pub(crate) use row_tables::RowTables;
-pub(crate) use streamed::Rows;
+pub(crate) use streamed::{Rows, is_long};
 pub(crate) use tabulated::{Grid, Tabulated};
 
 use rayon::prelude::*;

@@ -10,6 +10,7 @@ use rayon::prelude::*;
 
 use super::basis::Basis;
 use super::build::Turned;
+use super::row_tables::MANY_ROWS;
 use super::{Centred, Spectrum, Target};
 use crate::error::Result;
 use crate::linalg::{self, Matrix, SingleTiles, add_lower_square, multiply, multiply_transposed};
@@ -19,6 +20,14 @@ use crate::simd::vectorize;
 const PART: usize = 1 << 22;
 /// Rows that are looked at.
 const SAMPLE: usize = 256;
+
+/// Rows times squared directions from which a basis in single precision saves time.
+const LONG_PRODUCT: f64 = 1e10;
+
+/// Whether leave-one-out of so many rows goes by tables, and making their basis takes long enough for single precision to matter.
+pub(crate) fn is_long(rows: f64, width: f64) -> bool {
+    rows >= MANY_ROWS as f64 && rows * width * width >= LONG_PRODUCT
+}
 
 /// What is known of rows beside their features.
 #[derive(Clone, Copy)]

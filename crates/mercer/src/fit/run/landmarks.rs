@@ -6,11 +6,7 @@ use crate::criterion::Criterion;
 use crate::error::Result;
 use crate::kernel::SharedKernel;
 use crate::low_rank::{Basis, Landmarks, span};
-use crate::spectrum::row_tables::MANY_ROWS;
-use crate::spectrum::{Rows, Spectrum, Target};
-
-/// Rows times squared landmarks from which a basis in single precision saves time.
-const LONG_PRODUCT: f64 = 1e10;
+use crate::spectrum::{Rows, Spectrum, Target, is_long};
 
 impl Trials<'_> {
     /// The spectrum of the features that landmarks span, targets in its coordinates, and the landmarks.
@@ -47,12 +43,10 @@ impl Trials<'_> {
         Ok((spectrum, targets, reduction))
     }
 
-    /// Whether leave-one-out is all that is wanted of the basis, by tables of many rows, and making it takes long enough to matter.
+    /// Whether leave-one-out is all that is wanted of the basis, by tables of many rows.
     fn suits_parts(&self, rank: usize) -> bool {
-        let rows = self.design.rows();
         self.fit.criterion == Criterion::LeaveOneOut
             && self.fit.exponents.iter().all(|exponent| *exponent >= 1.0)
-            && rows >= MANY_ROWS
-            && rows as f64 * (rank * rank) as f64 >= LONG_PRODUCT
+            && is_long(self.design.rows() as f64, rank as f64)
     }
 }
