@@ -10,8 +10,7 @@ use crate::linalg::{Matrix, SingleTile, SingleTiles, multiply, multiply_transpos
 
 /// By how much 1 − h, the part of a row's error that a fit without it undoes, may be off, in whatever way directions are weighed.
 const OF_LEVERAGE: f64 = 5e-5;
-/// By how much a row's error may be off, in units of the target's spread, were all of its numbers rounded to the same side; a hundredth of that
-/// was found.
+/// By how much a row's error may be off, in units of the target's spread, if all differences added up; with their signs a tenth is left.
 const OF_ERRORS: f64 = 1e-3;
 
 /// Q, n × r.
