@@ -20,7 +20,7 @@ const ROWS_EACH: usize = 30;
 /// Rows that are always used if they are there.
 const FEWEST_ROWS: usize = 10_000;
 /// Lloyd's steps, at most.
-const STEPS: usize = 8;
+const STEPS: usize = 6;
 /// Rows of a task.
 const TILE: usize = 256;
 /// Centres whose distances are computed together.
