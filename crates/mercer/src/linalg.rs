@@ -7,6 +7,7 @@ pub(crate) mod band;
 mod cholesky;
 pub(crate) mod double;
 mod qr;
+mod single;
 mod tall;
 pub(crate) mod tile;
 
@@ -22,7 +23,8 @@ use crate::error::{Error, Result};
 use crate::simd::{LANES, vectorize};
 pub(crate) use cholesky::Cholesky;
 pub(crate) use qr::{PivotedQr, add_gram_lower, block_products};
-pub(crate) use tall::{lower_square, multiply_in_place, solve_lower_for_rows};
+pub(crate) use single::{SingleColumns, SingleTile, SingleTiles};
+pub(crate) use tall::{add_lower_square, lower_square, multiply_in_place, solve_lower_for_rows};
 
 /// Into how many shares the backend cuts its work, whatever the number of threads.
 const SHARES: usize = 2;
@@ -173,6 +175,16 @@ impl Matrix {
             return largest.iter().fold(0.0, |max: f64, x| max.max(*x));
         }
         self.data.iter().fold(0.0, |max: f64, x| if x.is_nan() || max.is_nan() { f64::NAN } else { max.max(x.abs()) })
+    }
+
+    /// Matrices with the same columns, one below the other.
+    pub(crate) fn stacked(parts: &[&Matrix]) -> Self {
+        let (rows, cols) = (parts.iter().map(|part| part.rows).sum(), parts.first().map_or(0, |part| part.cols));
+        let mut data = Vec::with_capacity(rows * cols);
+        for col in 0..cols {
+            parts.iter().for_each(|part| data.extend_from_slice(part.col(col)));
+        }
+        Matrix { rows, cols, data }
     }
 
     fn view(&self) -> MatRef<'_, f64> {

@@ -117,6 +117,8 @@ const QUICK: Effort = Effort { fine: 7, rounds: 1 };
 /// The same for a smooth criterion and exponents above 1.
 const THOROUGH_IF_SMOOTH: Effort = Effort { fine: 7, rounds: 1 };
 const QUICK_IF_SMOOTH: Effort = Effort { fine: 3, rounds: 0 };
+/// Exponents whose smooth criterion differs by less than this share of it are not told apart any further.
+const FLAT: f64 = 1e-5;
 /// Points of a round: asked for together they cost little more than one, and the bracket is two ninths as wide.
 const SECTIONS: usize = 8;
 
@@ -220,6 +222,8 @@ impl Search {
                     let start = Choice { exponent, lambda: libm::exp(centre), ..champion };
                     between(judge, exponent, (centre - 1.0, centre + 1.0), start, effort)
                 });
+                let is_flat = judge.is_smooth()
+                    && (left.score.value - right.score.value).abs() <= FLAT * champion.score.value.abs();
                 if left.score.value < right.score.value {
                     high = b;
                 } else {
@@ -229,6 +233,9 @@ impl Search {
                     if found.score.value < champion.score.value && found.exponent != champion.exponent {
                         champion = found;
                     }
+                }
+                if is_flat {
+                    break;
                 }
             }
             if champion.exponent != surface.exponents[e] {

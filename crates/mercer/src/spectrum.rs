@@ -6,6 +6,7 @@
 //! decomposition, since afterwards the constant direction's eigenvalue 0 mixes with K's own tiny ones.
 
 mod banded;
+mod basis;
 mod build;
 mod deleted;
 mod deleted_group;
@@ -15,7 +16,9 @@ pub(crate) mod interpolation;
 mod path;
 mod projection;
 pub(crate) mod row_tables;
+mod streamed;
 mod tabulated;
+mod target;
 
 pub(crate) use banded::Banded;
 pub(crate) use deleted::DeletedRow;
@@ -24,12 +27,15 @@ pub use path::Path;
 pub(crate) use path::{Curve, CurvePoint, Remembered};
 pub(crate) use projection::Projector;
 pub(crate) use row_tables::RowTables;
+pub(crate) use streamed::{Rows, is_long};
 pub(crate) use tabulated::{Grid, Tabulated};
+pub use target::Target;
 
 use rayon::prelude::*;
 
 use crate::error::{Error, Result};
-use crate::linalg::{self, DecompositionCheck, Matrix, double, multiply, multiply_transposed};
+use crate::linalg::{DecompositionCheck, Matrix, multiply};
+use basis::Basis;
 
 /// Rows that a task treats together.
 const ROW_TILE: usize = 1024;
@@ -40,7 +46,7 @@ pub struct Spectrum {
     /// d, descending; rounding noise around 0 is set to 0.
     eigenvalues: Vec<f64>,
     /// Q, n × r.
-    basis: Matrix,
+    basis: Basis,
     /// s = √w, or `None` for all ones.
     root_weights: Option<Vec<f64>>,
     weight_sum: f64,
@@ -62,28 +68,6 @@ enum Kind {
     Linear { back: Matrix, mean_features: Vec<f64>, scale: f64 },
 }
 
-/// A target in the coordinates of a [`Spectrum`].
-#[derive(Debug, Clone)]
-pub struct Target {
-    /// z = Qᵀ(s∘y)·2⁻ᵏ.
-    pub(crate) z: Vec<f64>,
-    /// The part of s∘y·2⁻ᵏ outside the basis (and orthogonal to s if there is an offset), row by row.
-    pub(crate) outside: Vec<f64>,
-    /// P(s∘y)·2⁻ᵏ, row by row: what the zero function leaves.
-    pub(crate) centred: Vec<f64>,
-    /// k: targets are divided by a power of two near their largest value, so that squares stay in range.
-    pub(crate) power: i32,
-    /// Weighted mean of y (0 without an offset).
-    pub(crate) mean: f64,
-}
-
-impl Target {
-    /// z = Qᵀ(s∘y), in the target's own units.
-    pub fn coordinates(&self) -> Vec<f64> {
-        self.z.iter().map(|z| libm::ldexp(*z, self.power)).collect()
-    }
-}
-
 impl Spectrum {
     /// The eigenvalues d of the (weighted, centred) Gram matrix, descending.
     pub fn eigenvalues(&self) -> &[f64] {
@@ -92,7 +76,7 @@ impl Spectrum {
 
     /// Number of rows.
     pub fn rows(&self) -> usize {
-        self.basis.rows()
+        self.outside.len()
     }
 
     /// W = Σ wᵢ (n without weights).
@@ -113,40 +97,6 @@ impl Spectrum {
     /// The largest eigenvalue.
     pub fn largest(&self) -> f64 {
         self.eigenvalues.first().copied().unwrap_or(0.0)
-    }
-
-    /// A target in the coordinates of this decomposition.
-    pub fn target(&self, y: &[f64]) -> Result<Target> {
-        let n = self.rows();
-        if y.len() != n {
-            return Err(Error::shape("y", format!("one number per row ({n})"), y.len()));
-        }
-        let size = y.iter().fold(0.0, |max: f64, v| max.max(v.abs()));
-        let power = if size > 0.0 { linalg::exponent_of(size) } else { 0 };
-        let root = |i: usize| self.root_weights.as_ref().map_or(1.0, |s| s[i]);
-        let scaled: Vec<f64> = y.iter().map(|v| libm::ldexp(*v, -power)).collect();
-        let mean = if self.offset {
-            let weighted = scaled.iter().enumerate().map(|(i, v)| root(i) * root(i) * v);
-            double::sum(weighted).value() / self.weight_sum
-        } else {
-            0.0
-        };
-        // y − mean before any product: with a large offset the products would lose its digits.
-        let mut centred: Vec<f64> = scaled.iter().enumerate().map(|(i, v)| root(i) * (v - mean)).collect();
-        // A constant target leaves rounding, not energy.
-        if self.offset && scaled.iter().all(|v| (v - mean).abs() <= 16.0 * f64::EPSILON) {
-            centred.fill(0.0);
-        }
-        let column = Matrix::column_vector(centred.clone());
-        let z = multiply_transposed(&self.basis, &column);
-        let full = self.basis.cols() + usize::from(self.offset) == n;
-        let outside = if full {
-            vec![0.0; n]
-        } else {
-            let inside = multiply(&self.basis, &z);
-            centred.iter().zip(inside.as_slice()).map(|(a, b)| a - b).collect()
-        };
-        Ok(Target { z: z.as_slice().to_vec(), outside, centred, power, mean: libm::ldexp(mean, power) })
     }
 
     /// The ridge path of one target, or of several that share one effective ridge.
@@ -170,16 +120,16 @@ impl Spectrum {
     /// G⁻¹ of a vector in scaled coordinates, restricted to the basis: Q (D + γ)⁻¹ Qᵀ v + (v outside)/γ.
     pub(crate) fn solve_scaled(&self, v: &[f64], gamma: f64) -> Vec<f64> {
         let column = Matrix::column_vector(v.to_vec());
-        let mut coordinates = multiply_transposed(&self.basis, &column);
+        let mut coordinates = self.basis.apply_transposed(&column);
         let full = self.basis.cols() + usize::from(self.offset) == self.rows();
         let outside: Option<Vec<f64>> = (!full).then(|| {
-            let inside = multiply(&self.basis, &coordinates);
+            let inside = self.basis.apply(&coordinates);
             v.iter().zip(inside.as_slice()).map(|(a, b)| (a - b) / gamma).collect()
         });
         for (c, d) in coordinates.as_mut_slice().iter_mut().zip(&self.eigenvalues) {
             *c = self.divide(*c, *d, gamma);
         }
-        let mut solved = multiply(&self.basis, &coordinates).as_slice().to_vec();
+        let mut solved = self.basis.apply(&coordinates).as_slice().to_vec();
         if let Some(outside) = outside {
             solved.iter_mut().zip(outside).for_each(|(a, b)| *a += b);
         }
@@ -190,7 +140,7 @@ impl Spectrum {
     pub(crate) fn dual(&self, target: &Target, gamma: f64) -> Vec<f64> {
         let coordinates: Vec<f64> =
             target.z.iter().zip(&self.eigenvalues).map(|(z, d)| self.divide(*z, *d, gamma)).collect();
-        let mut beta = multiply(&self.basis, &Matrix::column_vector(coordinates)).as_slice().to_vec();
+        let mut beta = self.basis.apply(&Matrix::column_vector(coordinates)).as_slice().to_vec();
         if !self.is_truncated_at(gamma) {
             beta.iter_mut().zip(&target.outside).for_each(|(b, o)| *b += o / gamma);
         }
@@ -204,7 +154,7 @@ impl Spectrum {
         let coordinates = Matrix::from_fn(self.eigenvalues.len(), gammas.len(), |k, l| {
             gammas[l].map_or(0.0, |gamma| self.divide(target.z[k], self.eigenvalues[k], gamma))
         });
-        let mut alpha = multiply(&self.basis, &coordinates);
+        let mut alpha = self.basis.apply(&coordinates);
         for (l, gamma) in gammas.iter().enumerate() {
             let outside = gamma.filter(|gamma| !self.is_truncated_at(*gamma)).map_or(0.0, |gamma| 1.0 / gamma);
             for (a, o) in alpha.col_mut(l).iter_mut().zip(&target.outside) {
@@ -239,11 +189,11 @@ impl Spectrum {
 
     /// The part of a vector in scaled coordinates that lies in directions with an eigenvalue.
     pub(crate) fn visible_part(&self, v: &[f64]) -> Vec<f64> {
-        let mut coordinates = multiply_transposed(&self.basis, &Matrix::column_vector(v.to_vec()));
+        let mut coordinates = self.basis.apply_transposed(&Matrix::column_vector(v.to_vec()));
         for (c, d) in coordinates.as_mut_slice().iter_mut().zip(&self.eigenvalues) {
             *c = if *d == 0.0 { 0.0 } else { *c };
         }
-        multiply(&self.basis, &coordinates).into_vec()
+        self.basis.apply(&coordinates).into_vec()
     }
 
     /// From scaled coordinates β to α = s∘β.
@@ -269,9 +219,14 @@ impl Spectrum {
         }
     }
 
-    /// Q, n × r.
-    pub(crate) fn basis(&self) -> &Matrix {
-        &self.basis
+    /// Q c.
+    pub(crate) fn at_rows(&self, c: &Matrix) -> Matrix {
+        self.basis.apply(c)
+    }
+
+    /// Q, n × r, its own copy.
+    pub(crate) fn basis(&self) -> Matrix {
+        self.basis.block(0, self.rows(), self.basis.cols())
     }
 
     /// wᵢ.
@@ -295,7 +250,10 @@ impl Spectrum {
                 (if self.offset { training_mean[j] } else { 0.0 }, self.root_weights.as_ref().map_or(1.0, |s| s[j]));
             cross.col_mut(j).iter_mut().for_each(|k| *k = (*k - mean) * root);
         }
-        multiply(&cross, &self.basis)
+        match &self.basis {
+            Basis::Double(basis) => multiply(&cross, basis),
+            Basis::Single(_) => multiply(&cross, &self.basis()),
+        }
     }
 
     /// s = √w, or `None` without weights.
@@ -323,10 +281,10 @@ impl Spectrum {
             .into_par_iter()
             .map(|start| {
                 let height = BLOCK.min(n - start);
+                let block = self.basis.block(start, height, rank);
                 let mut rows = vec![0.0; height * rank];
                 for k in 0..rank {
-                    let column = &self.basis.col(k)[start..start + height];
-                    for (i, q) in column.iter().enumerate() {
+                    for (i, q) in block.col(k).iter().enumerate() {
                         rows[i * rank + k] = *q;
                     }
                 }

@@ -173,7 +173,7 @@ impl Sample {
 
     /// The rows in the coordinates of their own spectrum: KQ = QD.
     fn projected(&self) -> Matrix {
-        let mut projected = self.spectrum.basis().clone();
+        let mut projected = self.spectrum.basis();
         for (k, d) in self.spectrum.eigenvalues().iter().enumerate() {
             projected.col_mut(k).iter_mut().for_each(|q| *q *= d);
         }

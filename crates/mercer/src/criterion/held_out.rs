@@ -149,18 +149,34 @@ pub struct HeldOutError {
 
 /// Leave-one-out at exponent 2 without weights, where every deletion has the ridge (n − 1)λ.
 pub(crate) fn leave_one_out_at(spectrum: &Spectrum, targets: &[&Target], log_lambdas: &[f64]) -> Vec<HeldOutError> {
+    leave_one_out_of_some(spectrum, 1, targets, log_lambdas)
+}
+
+/// The same of one of `every` parts of the rows, without each of them.
+pub(crate) fn leave_one_out_of_some(
+    spectrum: &Spectrum,
+    every: usize,
+    targets: &[&Target],
+    log_lambdas: &[f64],
+) -> Vec<HeldOutError> {
     // With many rows some λ at a time: residuals of all would take more memory than the basis.
     let together = (RESIDUALS / spectrum.rows().max(1)).max(1);
-    log_lambdas.chunks(together).flat_map(|some| leave_one_out_together(spectrum, targets, some)).collect()
+    log_lambdas.chunks(together).flat_map(|some| leave_one_out_together(spectrum, every, targets, some)).collect()
 }
 
 /// Residuals of one target that are in memory at a time.
 const RESIDUALS: usize = 1 << 22;
 
-fn leave_one_out_together(spectrum: &Spectrum, targets: &[&Target], log_lambdas: &[f64]) -> Vec<HeldOutError> {
-    let n = spectrum.rows() as f64;
-    let gammas: Vec<f64> = log_lambdas.iter().map(|log_lambda| libm::exp(*log_lambda) * (n - 1.0)).collect();
-    let residuals = spectrum.residuals_at(targets, &gammas);
+fn leave_one_out_together(
+    spectrum: &Spectrum,
+    every: usize,
+    targets: &[&Target],
+    log_lambdas: &[f64],
+) -> Vec<HeldOutError> {
+    let others = spectrum.rows() as f64 - 1.0;
+    let gammas: Vec<f64> = log_lambdas.iter().map(|log_lambda| libm::exp(*log_lambda) * others).collect();
+    let residuals = spectrum.residuals_at(every, targets, &gammas);
+    let n = residuals.first().map_or(0, Matrix::rows) as f64;
     (0..gammas.len())
         .map(|l| {
             let of = |residuals: &Matrix| {

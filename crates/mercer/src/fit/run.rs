@@ -2,6 +2,7 @@
 
 mod banded;
 mod gradients;
+mod landmarks;
 mod learned;
 mod recorded;
 mod reduced;
@@ -164,9 +165,14 @@ impl Fit {
     }
 
     /// The exponent and λ of every group of targets on one decomposition.
-    fn judge(&self, kernel: SharedKernel, spectrum: Spectrum, design: &Design, extras: &Extras) -> Result<Candidate> {
-        let count = design.y.cols();
-        let targets: Vec<Target> = (0..count).map(|t| spectrum.target(design.y.col(t))).collect::<Result<_>>()?;
+    fn judge(
+        &self,
+        kernel: SharedKernel,
+        spectrum: Spectrum,
+        targets: Vec<Target>,
+        extras: &Extras,
+    ) -> Result<Candidate> {
+        let count = targets.len();
         let (mut choices, mut surfaces, mut total) = (Vec::new(), Vec::new(), 0.0);
         let search = self.search();
         let nothing_known = crate::select::Score { value: 0.0, standard_error: None };

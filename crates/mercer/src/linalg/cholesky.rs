@@ -50,6 +50,11 @@ impl Cholesky {
         &self.factor
     }
 
+    /// The same, on its own.
+    pub fn into_lower(self) -> Matrix {
+        self.factor
+    }
+
     /// A⁻¹ b, in the place of b.
     pub fn solve(&self, b: &mut Matrix) {
         triangular_solve::solve_lower_triangular_in_place(self.factor.view(), b.view_mut(), shares());

@@ -51,9 +51,17 @@ pub(crate) fn solve_lower_for_rows(lower: &Matrix, b: &mut Matrix) {
 /// AᵀA, its lower triangle.
 pub(crate) fn lower_square(a: &Matrix) -> Matrix {
     let mut out = Matrix::zeros(a.cols, a.cols);
+    add_lower_square(&mut out, a);
+    out
+}
+
+/// Adds AᵀA to a matrix, in its lower triangle.
+pub(crate) fn add_lower_square(out: &mut Matrix, a: &Matrix) {
     if (a.rows * a.cols) as f64 * (a.cols as f64) < LARGE || a.rows < 2 * BLOCK {
-        lower_product(&mut out, a.view().transpose(), a.view());
-        return out;
+        let mut square = Matrix::zeros(a.cols, a.cols);
+        lower_product(&mut square, a.view().transpose(), a.view());
+        out.data.iter_mut().zip(&square.data).for_each(|(sum, x)| *sum += x);
+        return;
     }
     let starts: Vec<usize> = (0..a.cols).step_by(BLOCK).collect();
     let pairs: Vec<(usize, usize)> = starts
@@ -86,10 +94,10 @@ pub(crate) fn lower_square(a: &Matrix) -> Matrix {
         .collect();
     for ((row, col), block) in pairs.into_iter().zip(&blocks) {
         for j in 0..block.cols {
-            out.col_mut(col + j)[row..row + block.rows].copy_from_slice(block.col(j));
+            let column = &mut out.col_mut(col + j)[row..row + block.rows];
+            column.iter_mut().zip(block.col(j)).for_each(|(sum, x)| *sum += x);
         }
     }
-    out
 }
 
 #[cfg(test)]
@@ -106,8 +114,11 @@ mod tests {
         let (rows, cols) = (2 * TILE + 77, BLOCK + 45);
         let a = numbers(rows, cols);
         let square = lower_square(&a);
+        let mut twice = square.clone();
+        add_lower_square(&mut twice, &a);
         for (i, j) in [(0, 0), (7, 3), (BLOCK - 1, BLOCK - 1), (BLOCK, 0), (BLOCK + 44, 12), (BLOCK + 44, BLOCK + 44)] {
             let expected: f64 = (0..rows).map(|k| a.get(k, i) * a.get(k, j)).sum();
+            assert!((twice.get(i, j) - 2.0 * expected).abs() < 1e-10);
             assert!((square.get(i, j) - expected).abs() < 1e-10, "{i} {j}: {} {expected}", square.get(i, j));
         }
         let turn = numbers(cols, cols - 9);

@@ -1,4 +1,4 @@
-//! Centres of clusters of rows: k-means by products.
+//! Centres of clusters of rows: k-means.
 //!
 //! Seeds are rows drawn alike, so that centres are dense where rows are; a few of Lloyd's steps then spread them evenly. (Seeds far
 //! from each other, as k-means++ draws them, explain more of the kernel and less of the target where rows have a fringe:
@@ -10,8 +10,9 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use rayon::prelude::*;
 
+use crate::criterion::folds::drawn;
 use crate::kernel::Points;
-use crate::linalg::{Matrix, multiply, side_by_side};
+use crate::linalg::Matrix;
 use crate::simd::vectorize;
 
 /// Rows for each centre, at most.
@@ -20,8 +21,12 @@ const ROWS_EACH: usize = 30;
 const FEWEST_ROWS: usize = 10_000;
 /// Lloyd's steps, at most.
 const STEPS: usize = 6;
-/// Rows whose distances are computed together.
-const TILE: usize = 64;
+/// Rows of a task.
+const TILE: usize = 256;
+/// Centres whose distances are computed together.
+const WIDTH: usize = 16;
+/// For so many rows at a time.
+const FEW: usize = 4;
 
 /// At most `count` centres, with features in units of `lengthscales` where there are any; fewer if rows are repeated.
 pub(super) fn centres(points: &Points, lengthscales: Option<&[f64]>, count: usize, seed: u64) -> Points {
@@ -31,7 +36,7 @@ pub(super) fn centres(points: &Points, lengthscales: Option<&[f64]>, count: usiz
     let mut centres = cloud.seeds(count, &mut random);
     let mut assigned: Vec<usize> = Vec::new();
     for _ in 0..STEPS {
-        let nearest: Vec<usize> = cloud.nearest(&centres).into_iter().map(|(centre, _)| centre).collect();
+        let nearest = cloud.nearest(&centres);
         if nearest == assigned {
             break;
         }
@@ -54,12 +59,12 @@ pub(super) fn sample(rows: usize, count: usize, random: &mut ChaCha8Rng) -> Vec<
     chosen
 }
 
-/// Rows in the units of distances, around their mean so that products lose nothing.
+/// Rows in the units of distances, around their mean so that single precision loses little.
 struct Cloud {
     /// Features × rows.
     numbers: Matrix,
-    /// ‖x‖².
-    squares: Vec<f64>,
+    /// The same in single precision: enough to tell which centre is nearest.
+    single: Vec<f32>,
     unit: Vec<f64>,
     mean: Vec<f64>,
     /// The least and the largest value of each feature, in its own units.
@@ -76,57 +81,37 @@ impl Cloud {
         let range = (0..features).map(|j| column(j).fold([f64::INFINITY, f64::NEG_INFINITY], wider)).collect();
         let at = |j: usize, i: usize| (points.feature(j)[rows[i]] - mean[j]) / unit[j];
         let numbers = Matrix::from_fn(features, rows.len(), at);
-        let squares = (0..rows.len()).map(|i| numbers.col(i).iter().map(|x| x * x).sum()).collect();
-        Cloud { numbers, squares, unit, mean, range }
+        let single = numbers.as_slice().iter().map(|x| *x as f32).collect();
+        Cloud { numbers, single, unit, mean, range }
     }
 
     fn rows(&self) -> usize {
-        self.squares.len()
+        self.numbers.cols()
     }
 
     /// Different rows, all as likely as others, centres × features.
     fn seeds(&self, count: usize, random: &mut ChaCha8Rng) -> Matrix {
-        let mut order: Vec<usize> = (0..self.rows()).collect();
         let mut seen: HashSet<Vec<u64>> = HashSet::new();
-        let mut chosen: Vec<usize> = Vec::new();
-        // A shuffle that goes only as far as it is needed.
-        for place in 0..order.len() {
-            if chosen.len() == count {
-                break;
-            }
-            let other = place + (random.next_u64() % (order.len() - place) as u64) as usize;
-            order.swap(place, other);
-            let bits = self.numbers.col(order[place]).iter().map(|x| (x + 0.0).to_bits()).collect();
-            if seen.insert(bits) {
-                chosen.push(order[place]);
-            }
-        }
+        let mut is_new =
+            |row: &usize| seen.insert(self.numbers.col(*row).iter().map(|x| (x + 0.0).to_bits()).collect());
+        let chosen: Vec<usize> = drawn(self.rows(), random).filter(|row| is_new(row)).take(count).collect();
         Matrix::from_fn(chosen.len(), self.numbers.rows(), |c, j| self.numbers.get(j, chosen[c]))
     }
 
-    /// The nearest centre of every row, and the squared distance to it.
-    fn nearest(&self, centres: &Matrix) -> Vec<(usize, f64)> {
-        let halves: Vec<f64> = (0..centres.rows())
-            .map(|c| 0.5 * (0..centres.cols()).map(|j| centres.get(c, j)).map(|x| x * x).sum::<f64>())
-            .collect();
+    /// The nearest centre of every row.
+    fn nearest(&self, centres: &Matrix) -> Vec<usize> {
+        let groups = Groups::of(centres);
         let features = self.numbers.rows();
-        let starts: Vec<usize> = (0..self.rows()).step_by(TILE).collect();
-        let tiles: Vec<Vec<(usize, f64)>> = starts
-            .into_par_iter()
-            .map(|start| {
-                let height = TILE.min(self.rows() - start);
-                let part = self.numbers.as_slice()[start * features..(start + height) * features].to_vec();
-                let part = Matrix::from_columns(features, height, part).unwrap_or_default();
-                let products = side_by_side(|| multiply(centres, &part));
-                let find = |i: usize| {
-                    // ½‖x − c‖² = ½‖x‖² + (½‖c‖² − xᵀc)
-                    let (centre, score) = least_difference(&halves, products.col(i));
-                    (centre, (self.squares[start + i] + 2.0 * score).max(0.0))
-                };
-                (0..height).map(find).collect()
-            })
-            .collect();
-        tiles.into_iter().flatten().collect()
+        let mut nearest = vec![0; self.rows()];
+        nearest.par_chunks_mut(TILE).enumerate().for_each(|(tile, nearest)| {
+            let start = tile * TILE * features;
+            let rows = &self.single[start..start + nearest.len() * features];
+            vectorize(
+                #[inline(always)]
+                || groups.nearest(rows, nearest),
+            );
+        });
+        nearest
     }
 
     /// Every centre to the mean of its rows; one without rows stays.
@@ -152,26 +137,68 @@ impl Cloud {
     }
 }
 
-/// The place and the value of the least a − b.
-fn least_difference(a: &[f64], b: &[f64]) -> (usize, f64) {
-    const WIDTH: usize = 8;
-    let least = vectorize(
-        #[inline(always)]
-        || {
-            let mut lanes = [f64::INFINITY; WIDTH];
-            let (a_blocks, b_blocks) = (a.chunks_exact(WIDTH), b.chunks_exact(WIDTH));
-            let (a_rest, b_rest) = (a_blocks.remainder(), b_blocks.remainder());
-            for (x, y) in a_blocks.zip(b_blocks) {
-                for l in 0..WIDTH {
-                    let difference = x[l] - y[l];
-                    lanes[l] = if difference < lanes[l] { difference } else { lanes[l] };
+/// Centres, sixteen side by side.
+struct Groups {
+    features: usize,
+    /// One after another, features of each; places without a centre are infinitely far.
+    numbers: Vec<[f32; WIDTH]>,
+}
+
+impl Groups {
+    fn of(centres: &Matrix) -> Self {
+        let features = centres.cols();
+        let at = |c: usize, j: usize| if c < centres.rows() { centres.get(c, j) as f32 } else { f32::INFINITY };
+        let group = |g: usize| (0..features).map(move |j| std::array::from_fn(|l| at(g * WIDTH + l, j)));
+        Groups { features, numbers: (0..centres.rows().div_ceil(WIDTH)).flat_map(group).collect() }
+    }
+
+    /// The nearest centre of each of some rows, which lie one after another; of centres as near as each other the first.
+    #[inline(always)]
+    fn nearest(&self, rows: &[f32], nearest: &mut [usize]) {
+        let features = self.features;
+        for (few, rows) in nearest.chunks_mut(FEW).zip(rows.chunks(FEW * features)) {
+            let mut x = [0; FEW];
+            for r in 0..FEW {
+                // Places without a row repeat the first one.
+                x[r] = if r < few.len() { r * features } else { 0 };
+            }
+            let (mut least, mut place) = ([[f32::INFINITY; WIDTH]; FEW], [[0_u32; WIDTH]; FEW]);
+            for (g, group) in self.numbers.chunks_exact(features).enumerate() {
+                let mut squares = [[0.0_f32; WIDTH]; FEW];
+                for (j, centres) in group.iter().enumerate() {
+                    for r in 0..FEW {
+                        let own = rows[x[r] + j];
+                        for l in 0..WIDTH {
+                            let difference = centres[l] - own;
+                            squares[r][l] += difference * difference;
+                        }
+                    }
+                }
+                // One kind of operation a loop, and no branches: that is how they become vector code.
+                for r in 0..FEW {
+                    let mut mask = [0_u32; WIDTH];
+                    for l in 0..WIDTH {
+                        mask[l] = if squares[r][l] < least[r][l] { u32::MAX } else { 0 };
+                    }
+                    for l in 0..WIDTH {
+                        least[r][l] = if squares[r][l] < least[r][l] { squares[r][l] } else { least[r][l] };
+                    }
+                    for l in 0..WIDTH {
+                        place[r][l] ^= (place[r][l] ^ g as u32) & mask[l];
+                    }
                 }
             }
-            let rest = a_rest.iter().zip(b_rest).map(|(x, y)| x - y).fold(f64::INFINITY, f64::min);
-            lanes.iter().copied().fold(rest, f64::min)
-        },
-    );
-    (a.iter().zip(b).position(|(x, y)| x - y <= least).unwrap_or(0), least)
+            for (r, nearest) in few.iter_mut().enumerate() {
+                let centre = |l: usize| place[r][l] as usize * WIDTH + l;
+                let mut best = 0;
+                for l in 1..WIDTH {
+                    let is_first = least[r][l] == least[r][best] && centre(l) < centre(best);
+                    best = if least[r][l] < least[r][best] || is_first { l } else { best };
+                }
+                *nearest = centre(best);
+            }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -203,10 +230,10 @@ mod tests {
         // The nearest centre is what comparing all says.
         let cloud = Cloud::new(&points, &(0..200).collect::<Vec<usize>>(), None);
         let some = Matrix::from_fn(19, 2, |c, j| cloud.numbers.get(j, 10 * c) + 0.3);
-        for (row, (centre, distance)) in cloud.nearest(&some).into_iter().enumerate() {
+        for (row, centre) in cloud.nearest(&some).into_iter().enumerate() {
             let to = |c: usize| (0..2).map(|j| cloud.numbers.get(j, row) - some.get(c, j)).map(|d| d * d).sum::<f64>();
             let least = (0..19).map(to).fold(f64::INFINITY, f64::min);
-            assert!((distance - least).abs() < 1e-9 && (to(centre) - least).abs() < 1e-9);
+            assert!(to(centre) - least < 1e-5, "row {row}: {centre}");
         }
     }
 

@@ -9,7 +9,8 @@ use rayon::prelude::*;
 use super::centres::{centres, sample};
 use super::factor;
 use crate::kernel::{Kernel, Points, SharedKernel};
-use crate::linalg::{Matrix, solve_lower_for_rows};
+use crate::linalg::{Cholesky, Matrix, solve_lower_for_rows};
+use crate::simd::vectorize;
 use crate::space;
 
 /// How landmarks are chosen.
@@ -31,6 +32,8 @@ const ROUNDING: f64 = 1e-14;
 const DEPENDENT: f64 = 1e-12;
 /// What must be left of each of those beside the others, as a share of its own k(x, x).
 const LEAST_LEFT: f64 = 1e-10;
+/// If so much is left of each beside those before it, their order does not matter; else pivots grade them, and with them the features.
+const INDEPENDENT: f64 = 1e-5;
 /// With fewer rows for each landmark than this, means say nothing that rows do not.
 const ROWS_EACH: usize = 3;
 
@@ -82,8 +85,24 @@ impl Basis {
     /// At most `rank` landmarks of these points.
     pub fn choose(by: Landmarks, kernel: &SharedKernel, points: &Points, rank: usize, seed: u64) -> Self {
         let (candidates, tolerance) = candidates(by, &**kernel, points, rank, seed);
+        if let Some(found) = candidates.as_ref().and_then(|candidates| Basis::of_independent(kernel, candidates)) {
+            return found;
+        }
         let found = Basis::among(kernel, candidates.as_ref().unwrap_or(points), tolerance, rank, seed);
         if by == Landmarks::Pivots { found } else { found.without_dependent() }
+    }
+
+    /// On these landmarks in their order, if none of them depends much on those before it: then they need no pivots.
+    fn of_independent(kernel: &SharedKernel, landmarks: &Points) -> Option<Self> {
+        let mut heights = vec![0.0; landmarks.rows()];
+        kernel.diagonal(landmarks, 0, &mut heights);
+        let mut lower = Cholesky::new(space::gram_lower(&**kernel, landmarks))?.into_lower();
+        let is_kept = |k: usize| lower.get(k, k) * lower.get(k, k) > INDEPENDENT * heights[k];
+        if !(0..landmarks.rows()).all(is_kept) {
+            return None;
+        }
+        (1..lower.cols()).for_each(|k| lower.col_mut(k)[..k].fill(0.0));
+        Some(Basis { kernel: kernel.clone(), landmarks: landmarks.clone(), lower })
     }
 
     /// Without landmarks of which others leave next to nothing: what rounding makes of them would outweigh a small ridge.
@@ -121,6 +140,13 @@ impl Basis {
         features
     }
 
+    /// With the features of all rows.
+    pub fn span(self, rows: &Points) -> Spanned {
+        let features = self.features(rows);
+        let residual = self.residual(rows, &features);
+        Spanned { landmarks: self.landmarks, lower: self.lower, features, residual }
+    }
+
     /// k(x, x) − ‖φ(x)‖², at least what rounding may hide of it.
     pub fn residual(&self, points: &Points, features: &Matrix) -> Vec<f64> {
         const TILE: usize = 1024;
@@ -129,10 +155,17 @@ impl Basis {
         left.par_chunks_mut(TILE).enumerate().for_each(|(tile, left)| {
             let start = tile * TILE;
             let mut explained = vec![0.0; left.len()];
-            for k in 0..features.cols() {
-                let column = &features.col(k)[start..start + left.len()];
-                explained.iter_mut().zip(column).for_each(|(sum, f)| *sum += f * f);
-            }
+            vectorize(
+                #[inline(always)]
+                || {
+                    for k in 0..features.cols() {
+                        let column = &features.col(k)[start..start + left.len()];
+                        for (sum, f) in explained.iter_mut().zip(column) {
+                            *sum += f * f;
+                        }
+                    }
+                },
+            );
             left.iter_mut().zip(&explained).for_each(|(k, sum)| *k = (*k - sum).max(4.0 * f64::EPSILON * *k));
         });
         left
@@ -147,10 +180,7 @@ pub(crate) fn span(by: Landmarks, kernel: &SharedKernel, points: &Points, rank: 
         let (landmarks, lower) = (points.subset(&found.pivots), found.at_pivots());
         return Spanned { landmarks, lower, features: found.matrix, residual: found.residual };
     }
-    let basis = Basis::choose(by, kernel, points, rank, seed);
-    let features = basis.features(points);
-    let residual = basis.residual(points, &features);
-    Spanned { landmarks: basis.landmarks, lower: basis.lower, features, residual }
+    Basis::choose(by, kernel, points, rank, seed).span(points)
 }
 
 /// Points that are not rows, or not chosen by the kernel; `None` if all rows are candidates.

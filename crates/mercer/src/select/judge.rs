@@ -310,7 +310,7 @@ impl Spectrum {
         let coordinates: Vec<f64> =
             target.z.iter().zip(self.eigenvalues()).map(|(z, d)| libm::ldexp(z / (d + gamma), target.power)).collect();
         let shrunk: Vec<f64> = coordinates.iter().zip(self.eigenvalues()).map(|(c, d)| c * d).collect();
-        let training = multiply(self.basis(), &Matrix::column_vector(shrunk)).into_vec();
+        let training = self.at_rows(&Matrix::column_vector(shrunk)).into_vec();
         let training = match self.root_weights() {
             Some(s) => training.iter().zip(s).map(|(f, s)| f / s).collect(),
             None => training,

@@ -5,6 +5,7 @@
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
+use rayon::prelude::*;
 
 use super::{Extras, Judge, Scorer};
 use crate::criterion::Criterion;
@@ -12,6 +13,7 @@ use crate::criterion::folds::shuffle;
 use crate::data::Design;
 use crate::error::Result;
 use crate::kernel::SharedKernel;
+use crate::linalg::side_by_side;
 use crate::low_rank::{Landmarks, span};
 use crate::spectrum::Spectrum;
 
@@ -28,7 +30,7 @@ pub(crate) fn compared_landmarks(
     kernel: &SharedKernel,
     rank: usize,
     (offset, seed): (bool, u64),
-    stage: &dyn Fn() -> Result<()>,
+    stage: &(dyn Fn() -> Result<()> + Sync),
 ) -> Result<Landmarks> {
     let suited = Landmarks::Centres.suited_to(&design.points, rank);
     if suited != Landmarks::Centres {
@@ -44,11 +46,13 @@ pub(crate) fn compared_landmarks(
         stage()?;
         error_with(by, &part, kernel, rank, offset, seed)
     };
-    let mut best = (BETTER * error(Landmarks::Centres)?, Landmarks::Centres);
-    for by in [Landmarks::Uniform, Landmarks::Pivots] {
-        let found = error(by)?;
-        if found < best.0 {
-            best = (found, by);
+    let ways = [Landmarks::Centres, Landmarks::Pivots, Landmarks::Uniform];
+    let errors: Vec<Result<f64>> = ways.par_iter().map(|by| side_by_side(|| error(*by))).collect();
+    let mut best = (f64::INFINITY, Landmarks::Centres);
+    for (by, error) in ways.into_iter().zip(errors) {
+        let error = error? * if by == Landmarks::Centres { BETTER } else { 1.0 };
+        if error < best.0 {
+            best = (error, by);
         }
     }
     Ok(best.1)

@@ -2,10 +2,11 @@
 
 use rayon::prelude::*;
 
-use super::{Kind, ROW_TILE, Spectrum, check_size};
+use super::basis::Basis;
+use super::{Kind, Spectrum, check_size};
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Points};
-use crate::linalg::{self, Matrix, double, multiply, multiply_transposed};
+use crate::linalg::{self, DecompositionCheck, Matrix, double, multiply, multiply_transposed};
 use crate::space;
 
 impl Spectrum {
@@ -55,7 +56,7 @@ impl Spectrum {
         Ok(Spectrum {
             constant,
             eigenvalues,
-            basis,
+            basis: Basis::Double(basis),
             root_weights,
             weight_sum,
             offset,
@@ -108,7 +109,8 @@ impl Spectrum {
             .collect();
         let kind = Kind::Linear { back, mean_features, scale };
         let constant = offset.then(|| (constant_own, multiply_transposed(&basis, &constant_image).into_vec()));
-        Ok(Spectrum { constant, eigenvalues, basis, root_weights, weight_sum, offset, outside, check: svd.check, kind })
+        let (basis, check) = (Basis::Double(basis), svd.check);
+        Ok(Spectrum { constant, eigenvalues, basis, root_weights, weight_sum, offset, outside, check, kind })
     }
 
     /// From a factor, K = F Fᵀ with n × r numbers: the spectrum of the r × r matrix FᵀF. What it loses of the small
@@ -132,29 +134,29 @@ impl Spectrum {
                 column.iter_mut().zip(s).for_each(|(f, s)| *f *= s);
             }
         });
-        let eigen = linalg::eigen(linalg::lower_square(&scaled))?;
-        let largest = eigen.values.last().copied().unwrap_or(0.0).max(0.0);
-        let kept: Vec<usize> = (0..r).rev().filter(|k| eigen.values[*k] > noise_level(n) * largest).collect();
-        let eigenvalues: Vec<f64> = kept.iter().map(|k| eigen.values[*k]).collect();
-        let turn = Matrix::from_fn(r, kept.len(), |i, k| eigen.vectors.get(i, kept[k]) / eigenvalues[k].sqrt());
-        let basis = linalg::multiply_in_place(scaled, &turn);
-        let mut outside = vec![0.0; n];
-        outside.par_chunks_mut(ROW_TILE).enumerate().for_each(|(tile, outside)| {
-            let start = tile * ROW_TILE;
-            // Column by column, as they lie in memory.
-            for k in 0..basis.cols() {
-                let column = &basis.col(k)[start..start + outside.len()];
-                outside.iter_mut().zip(column).for_each(|(inside, q)| *inside += q * q);
-            }
-            for (i, inside) in outside.iter_mut().enumerate() {
-                let weight = weights.map_or(1.0, |w| w[start + i]);
-                let whole = if offset { 1.0 - weight / weight_sum } else { 1.0 };
-                *inside = if whole - *inside > 1e-12 { whole - *inside } else { 0.0 };
-            }
-        });
+        let turned = Turned::of(linalg::lower_square(&scaled), n)?;
+        let basis = Basis::Double(linalg::multiply_in_place(scaled, &turned.turn));
+        Ok(Spectrum::of_features(turned, basis, mean_features, root_weights, weight_sum, offset))
+    }
+
+    /// Of centred features with these means, whose basis is known.
+    pub(super) fn of_features(
+        turned: Turned,
+        basis: Basis,
+        mean_features: Vec<f64>,
+        root_weights: Option<Vec<f64>>,
+        weight_sum: f64,
+        offset: bool,
+    ) -> Self {
+        let Turned { eigenvalues, turn, check } = turned;
+        let mut outside = basis.row_squares();
+        for (i, inside) in outside.iter_mut().enumerate() {
+            let weight = root_weights.as_ref().map_or(1.0, |s| s[i] * s[i]);
+            let whole = if offset { 1.0 - weight / weight_sum } else { 1.0 };
+            *inside = if whole - *inside > 1e-12 { whole - *inside } else { 0.0 };
+        }
         let kind = Kind::Linear { back: turn, mean_features, scale: 1.0 };
-        let check = eigen.check;
-        Ok(Spectrum { eigenvalues, basis, root_weights, weight_sum, offset, outside, check, kind, constant: None })
+        Spectrum { eigenvalues, basis, root_weights, weight_sum, offset, outside, check, kind, constant: None }
     }
 
     /// Of a kernel on some points: in primal form for linear kernels with fewer features than rows.
@@ -168,6 +170,28 @@ impl Spectrum {
             Some(scale) => Spectrum::from_linear(&points.to_matrix(), scale, weights, offset),
             None => Spectrum::from_gram(space::gram_lower(kernel, points), weights, offset),
         }
+    }
+}
+
+/// FᵀF = V D Vᵀ for centred features F of n rows.
+pub(super) struct Turned {
+    /// D, descending, without what is rounding.
+    pub eigenvalues: Vec<f64>,
+    /// V D^(−½): the basis is F times this.
+    pub turn: Matrix,
+    pub check: DecompositionCheck,
+}
+
+impl Turned {
+    /// From the lower triangle of FᵀF.
+    pub fn of(square: Matrix, n: usize) -> Result<Self> {
+        let r = square.rows();
+        let eigen = linalg::eigen(square)?;
+        let largest = eigen.values.last().copied().unwrap_or(0.0).max(0.0);
+        let kept: Vec<usize> = (0..r).rev().filter(|k| eigen.values[*k] > noise_level(n) * largest).collect();
+        let eigenvalues: Vec<f64> = kept.iter().map(|k| eigen.values[*k]).collect();
+        let turn = Matrix::from_fn(r, kept.len(), |i, k| eigen.vectors.get(i, kept[k]) / eigenvalues[k].sqrt());
+        Ok(Turned { eigenvalues, turn, check: eigen.check })
     }
 }
 

@@ -53,7 +53,7 @@ impl<'a> DeletedGroup<'a> {
         let roots: Vec<f64> = rows.iter().map(|row| root(*row)).collect();
         let weight: f64 = roots.iter().map(|s| s * s).sum();
         let weight_left = spectrum.weight_sum - weight;
-        let is_full = basis.cols() + usize::from(spectrum.offset) == basis.rows();
+        let is_full = basis.cols() + usize::from(spectrum.offset) == spectrum.rows();
         let null = if is_full {
             let directions = Matrix::from_fn(rows.len(), basis.cols() - visible, |i, k| all.get(i, visible + k));
             multiply_by_transposed(&directions, &directions)

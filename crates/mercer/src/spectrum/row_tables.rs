@@ -11,14 +11,16 @@ use std::array;
 
 use rayon::prelude::*;
 
+use super::basis::Basis;
 use super::far::Samples;
 use super::interpolation::{LANES, Lanes, MARGIN, POINTS, Weights};
 use super::{Grid, Spectrum, Target, forget_rounding_squares};
-use crate::linalg::{Matrix, multiply, side_by_side};
+use crate::linalg::{Matrix, SingleColumns, SingleTiles, multiply, side_by_side};
 use crate::simd::vectorize;
 
 /// Rows whose products are made together: a whole number of blocks.
-const CHUNK: usize = 16 * LANES;
+const CHUNK: usize = SingleTiles::TILE;
+const _: () = assert!(CHUNK.is_multiple_of(LANES));
 /// Spacing in log γ.
 const STEP: f64 = 0.25;
 /// The same with many rows, whose tables take memory: polynomials err by about 1e-7 then.
@@ -122,23 +124,39 @@ impl Spectrum {
         let shared = Shared { spectrum: self, grid, d, gammas: &gammas, sums: &sums, power, has_train };
         let weighings = beside(&first, &second);
         let pulls: Vec<Matrix> = sums.iter().map(|sums| beside(&sums.dual, &sums.norm)).collect();
+        // Sums that are read between points a wide step apart need no more digits than these.
+        let single = match &self.basis {
+            Basis::Single(tiles) if step > STEP => {
+                let pulls: Vec<SingleColumns> = pulls.iter().map(SingleColumns::of).collect();
+                Some((tiles, SingleColumns::of(&weighings), pulls))
+            }
+            _ => None,
+        };
         let starts: Vec<usize> = (0..n).step_by(CHUNK).collect();
         let blocks: Vec<Vec<RowBlock>> = starts
             .into_par_iter()
             .map(|start| {
                 let height = CHUNK.min(n - start);
-                let rows = self.basis_rows(start, height, visible);
-                let mut squares = rows.clone();
-                squares.as_mut_slice().iter_mut().for_each(|q| *q *= *q);
                 // Chunks go side by side: their products need no shares.
                 let chunk = side_by_side(|| {
-                    let of_both = |rows: &Matrix, both: &Matrix| -> [Matrix; 2] {
-                        let [first, second] = halves(multiply(rows, both));
+                    let (squared, plain) = match &single {
+                        Some((tiles, weighings, pulls)) => {
+                            let rows = tiles.tile(start / CHUNK);
+                            (rows.squares_times(weighings), pulls.iter().map(|pulls| rows.times(pulls)).collect())
+                        }
+                        None => {
+                            let mut rows = self.basis.block(start, height, visible);
+                            let plain: Vec<Matrix> = pulls.iter().map(|pulls| multiply(&rows, pulls)).collect();
+                            rows.as_mut_slice().iter_mut().for_each(|q| *q *= *q);
+                            (multiply(&rows, &weighings), plain)
+                        }
+                    };
+                    let at_all = |both: Matrix| -> [Matrix; 2] {
+                        let [first, second] = halves(both);
                         [samples.first_at_all(first), samples.second_at_all(second)]
                     };
-                    let [diagonal, diagonal_norm] = of_both(&squares, &weighings);
-                    let duals = pulls.iter().map(|pulls| of_both(&rows, pulls)).collect();
-                    Chunk { start, diagonal, diagonal_norm, duals, rows }
+                    let [diagonal, diagonal_norm] = at_all(squared);
+                    Chunk { start, height, diagonal, diagonal_norm, duals: plain.into_iter().map(at_all).collect() }
                 });
                 (0..height).step_by(LANES).map(|from| shared.block(&chunk, from)).collect()
             })
@@ -166,8 +184,7 @@ fn halves(both: Matrix) -> [Matrix; 2] {
 /// Products of some rows with what all rows share: rows × points.
 struct Chunk {
     start: usize,
-    /// Q of these rows.
-    rows: Matrix,
+    height: usize,
     /// Σ q²/(d + γ) and Σ d q²/(d + γ)².
     diagonal: Matrix,
     diagonal_norm: Matrix,
@@ -189,8 +206,7 @@ impl Shared<'_> {
     /// The block that begins with row `from` of a chunk.
     fn block(&self, chunk: &Chunk, from: usize) -> RowBlock {
         let (spectrum, points) = (self.spectrum, self.gammas.len());
-        let height = chunk.rows.rows();
-        let rows = LANES.min(height - from);
+        let rows = LANES.min(chunk.height - from);
         let place = |l: usize| from + if l < rows { l } else { 0 };
         let row = |l: usize| chunk.start + place(l);
         let lanes_of = |m: &Matrix, column: usize| -> Lanes {
@@ -255,9 +271,11 @@ impl Shared<'_> {
             let energy = if least > 0.5 * sums.limit.sqrt() {
                 [least * least; LANES]
             } else {
+                let own = spectrum.basis.block(chunk.start + from, rows, self.d.len());
+                let lanes_of = |k: usize| array::from_fn(|l| own.get(if l < rows { l } else { 0 }, k));
                 vectorize(
                     #[inline(always)]
-                    || self.limit_energy(sums, &zero, &|k| lanes_of(&chunk.rows, k)),
+                    || self.limit_energy(sums, &zero, &lanes_of),
                 )
             };
             for l in 0..LANES {

@@ -5,8 +5,9 @@
 use super::path::Curve;
 use rayon::prelude::*;
 
+use super::basis::Basis;
 use super::{DeletedGroup, ROW_TILE, Spectrum, Target, forget_rounding_squares};
-use crate::linalg::{Matrix, multiply, side_by_side};
+use crate::linalg::{Matrix, SingleColumns, SingleTiles, multiply, side_by_side};
 
 /// Points that one interpolation uses.
 pub(crate) const STENCIL: usize = 10;
@@ -96,27 +97,34 @@ pub(crate) struct Tabulated {
 }
 
 impl Spectrum {
-    /// Leave-one-out residuals of all rows, which have no weights, at several γ: one matrix rows × γ per target, in its own
-    /// units.
-    pub(crate) fn residuals_at(&self, targets: &[&Target], gammas: &[f64]) -> Vec<Matrix> {
-        let n = self.rows();
+    /// Leave-one-out residuals of rows, which have no weights, at several γ: one matrix rows × γ per target, in its own
+    /// units. The rows are all of them, or one of `every` parts, spread over all.
+    pub(crate) fn residuals_at(&self, every: usize, targets: &[&Target], gammas: &[f64]) -> Vec<Matrix> {
+        let part = match &self.basis {
+            Basis::Single(_) => SingleTiles::TILE,
+            Basis::Double(_) => ROW_TILE,
+        };
+        let starts: Vec<usize> = (0..self.rows()).step_by(part * every).collect();
+        let rows: Vec<usize> = starts.iter().flat_map(|start| *start..(start + part).min(self.rows())).collect();
+        let n = rows.len();
         let visible = self.eigenvalues.iter().take_while(|d| **d > 0.0).count();
         let d = &self.eigenvalues[..visible];
         let largest = self.largest();
         // As deletions are: below rounding nothing changes any more.
         let floor = largest * libm::exp(-super::deleted::LOG_MIXED);
         let inverse = |gammas: &[f64]| Matrix::from_fn(visible, gammas.len(), |k, l| 1.0 / (d[k] + gammas[l]));
-        let null: Vec<f64> = (0..n)
-            .map(|i| {
-                let part: Vec<f64> = (visible..self.basis.cols()).map(|k| self.basis.get(i, k)).collect();
-                forget_rounding_squares(&part) + self.outside[i]
+        let null: Vec<f64> = rows
+            .iter()
+            .map(|row| {
+                let part: Vec<f64> = (visible..self.basis.cols()).map(|k| self.basis.get(*row, k)).collect();
+                forget_rounding_squares(&part) + self.outside[*row]
             })
             .collect();
         let weights = inverse(gammas);
         let mut all_weights = vec![weights.clone()];
         all_weights
             .extend(targets.iter().map(|t| Matrix::from_fn(visible, gammas.len(), |k, l| t.z[k] * weights.get(k, l))));
-        let mut products = self.row_products(&all_weights).into_iter();
+        let mut products = self.row_products(&starts, &all_weights).into_iter();
         let diagonal = products.next().unwrap_or_default();
         let mixed: Vec<usize> = (0..n).filter(|i| null[*i] > 0.0 && null[*i] < 1e-4).collect();
         targets
@@ -124,8 +132,9 @@ impl Spectrum {
             .zip(products)
             .map(|(target, mut dual)| {
                 let null_target = |i: usize| -> f64 {
-                    let along: f64 = (visible..self.basis.cols()).map(|k| self.basis.get(i, k) * target.z[k]).sum();
-                    along + if self.outside[i] == 0.0 { 0.0 } else { target.outside[i] }
+                    let row = rows[i];
+                    let along: f64 = (visible..self.basis.cols()).map(|k| self.basis.get(row, k) * target.z[k]).sum();
+                    along + if self.outside[row] == 0.0 { 0.0 } else { target.outside[row] }
                 };
                 let null_targets: Vec<f64> =
                     (0..n).map(|i| if null[i] == 0.0 { 0.0 } else { null_target(i) }).collect();
@@ -140,8 +149,9 @@ impl Spectrum {
                             let sum = |weight: &dyn Fn(usize) -> f64| {
                                 (0..visible).map(|k| weight(k) / (d[k] + floor)).sum::<f64>()
                             };
-                            let above = sum(&|k| self.basis.get(*i, k) * target.z[k]) + null_targets[*i] / floor;
-                            let below = sum(&|k| self.basis.get(*i, k) * self.basis.get(*i, k)) + null[*i] / floor;
+                            let above = sum(&|k| self.basis.get(rows[*i], k) * target.z[k]) + null_targets[*i] / floor;
+                            let below =
+                                sum(&|k| self.basis.get(rows[*i], k) * self.basis.get(rows[*i], k)) + null[*i] / floor;
                             dual.set(*i, l, libm::ldexp(above / below, target.power));
                         }
                     }
@@ -151,16 +161,23 @@ impl Spectrum {
             .collect()
     }
 
-    /// (Q∘Q)W₀, QW₁, QW₂, …, n × columns of W, for W with a row for every direction that has an eigenvalue: tiles of rows side by
-    /// side, so that nothing of the size of Q is needed beside it.
-    fn row_products(&self, weights: &[Matrix]) -> Vec<Matrix> {
-        let n = self.rows();
-        let (visible, points) = (weights[0].rows(), weights[0].cols());
-        let starts: Vec<usize> = (0..n).step_by(ROW_TILE).collect();
+    /// (Q∘Q)W₀, QW₁, QW₂, …, rows × columns of W, for W with a row for every direction that has an eigenvalue, of the tiles that begin with these
+    /// rows: they go side by side, so that nothing of the size of Q is needed beside it.
+    fn row_products(&self, starts: &[usize], weights: &[Matrix]) -> Vec<Matrix> {
+        let visible = weights[0].rows();
+        let single: Vec<SingleColumns> = match &self.basis {
+            Basis::Single(_) => weights.iter().map(SingleColumns::of).collect(),
+            Basis::Double(_) => Vec::new(),
+        };
         let tiles: Vec<Vec<Matrix>> = starts
             .par_iter()
             .map(|start| {
-                let mut rows = self.basis_rows(*start, ROW_TILE.min(n - start), visible);
+                if let Basis::Single(tiles) = &self.basis {
+                    let rows = tiles.tile(start / SingleTiles::TILE);
+                    let linear = single[1..].iter().map(|columns| rows.times(columns));
+                    return std::iter::once(rows.squares_times(&single[0])).chain(linear).collect();
+                }
+                let mut rows = self.basis.block(*start, ROW_TILE.min(self.rows() - start), visible);
                 side_by_side(|| {
                     let linear: Vec<Matrix> = weights[1..].iter().map(|w| multiply(&rows, w)).collect();
                     rows.as_mut_slice().iter_mut().for_each(|q| *q *= *q);
@@ -168,22 +185,8 @@ impl Spectrum {
                 })
             })
             .collect();
-        let mut out = vec![Matrix::zeros(n, points); weights.len()];
-        for (start, tile) in starts.into_iter().zip(&tiles) {
-            for (whole, part) in out.iter_mut().zip(tile) {
-                for l in 0..points {
-                    whole.col_mut(l)[start..start + part.rows()].copy_from_slice(part.col(l));
-                }
-            }
-        }
-        out
-    }
-
-    /// Q of some rows, in the first directions.
-    pub(super) fn basis_rows(&self, start: usize, height: usize, directions: usize) -> Matrix {
-        let mut data = Vec::with_capacity(height * directions);
-        (0..directions).for_each(|k| data.extend_from_slice(&self.basis.col(k)[start..start + height]));
-        Matrix::from_columns(height, directions, data).unwrap_or_default()
+        let parts = |index: usize| tiles.iter().map(|tile| &tile[index]).collect::<Vec<&Matrix>>();
+        (0..weights.len()).map(|index| Matrix::stacked(&parts(index))).collect()
     }
 
     /// Tables of deleted groups, each of which leaves at least one row.

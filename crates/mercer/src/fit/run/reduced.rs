@@ -21,7 +21,7 @@ use crate::data::Design;
 use crate::kernel::{Kernel, Points};
 use crate::linalg::double::Double;
 use crate::linalg::{Matrix, double, solve_lower, solve_lower_transposed};
-use crate::low_rank::Spanned;
+use crate::low_rank::{Basis, Spanned};
 use crate::solver::power::{self, Minimum};
 use crate::solver::refine::{Problem, norm};
 use crate::solver::{Solution, spectral};
@@ -54,6 +54,11 @@ impl Reduction {
     pub fn of(spanned: Spanned) -> (Matrix, Self) {
         let Spanned { landmarks, lower, features, residual } = spanned;
         (features, Reduction { landmarks, lower, residual })
+    }
+
+    /// Of landmarks that leave this of the rows.
+    pub fn on(basis: Basis, residual: Vec<f64>) -> Self {
+        Reduction { landmarks: basis.landmarks, lower: basis.lower, residual }
     }
 
     pub fn rank(&self) -> usize {
@@ -175,7 +180,8 @@ impl Reduced<'_> {
             }
             let mut best = self.measure(&beta, offset, y, precisely);
             for _ in 0..REFINEMENTS {
-                if in_spreads(best.unfinished) <= enough {
+                // Predictions are sums of these coefficients, and are rounded themselves.
+                if in_spreads(best.unfinished) <= enough.max(in_spreads(self.rounding_of_sums(&beta))) {
                     break;
                 }
                 let change = self.spectrum.solve_features(&best.gradient, gamma);
@@ -273,16 +279,8 @@ impl Reduced<'_> {
         let unseen = if has_offset { worst + mean } else { worst };
         let drift = 0.5 * (trace * form / gamma).sqrt();
         let distance = drift + form.sqrt();
-        let shift = if exponent == 2.0 {
-            0.0
-        } else if distance < norm_of_f {
-            let change = (2.0 - exponent).abs() * -libm::log1p(-distance / norm_of_f) / (exponent - 1.0).min(1.0);
-            reach * libm::expm1(change) * (norm_of_f + distance)
-        } else if distance == 0.0 {
-            0.0
-        } else {
-            return [None, None];
-        };
+        let share = if distance == 0.0 { 0.0 } else { distance / norm_of_f };
+        let shift = reach * power::shift_of_ridge(exponent, share, 0.0) * (norm_of_f + distance);
         let at = |unseen: f64| Some(reach * drift + unseen * form.sqrt() + shift);
         [at(unseen), at(reach)]
     }

@@ -6,7 +6,6 @@
 
 use rayon::prelude::*;
 
-use super::reduced::Reduction;
 use super::{Candidate, Stage, Tried, recorded};
 use crate::criterion::formula::Formula;
 use crate::criterion::{Criterion, Folds};
@@ -15,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::fit::Fit;
 use crate::kernel::{Points, SharedKernel};
 use crate::linalg::side_by_side;
-use crate::low_rank::{Factor, Landmarks, factor, factor_if_possible, span};
+use crate::low_rank::{Factor, Landmarks, factor, factor_if_possible};
 use crate::plan::Method;
 use crate::select::Extras;
 use crate::space::GramSource;
@@ -37,15 +36,15 @@ const LARGE: usize = 1 << 25;
 const SIDE_BY_SIDE: usize = 1500;
 
 pub(super) struct Trials<'a> {
-    fit: &'a Fit,
+    pub(super) fit: &'a Fit,
     /// As given, and those with lengthscales between that were added.
     kernels: Vec<SharedKernel>,
-    design: &'a Design,
+    pub(super) design: &'a Design,
     method: Method,
     folds: Option<Folds>,
     unlabelled: Option<Points>,
     source: GramSource<'a>,
-    stage: Stage<'a>,
+    pub(super) stage: Stage<'a>,
 }
 
 impl<'a> Trials<'a> {
@@ -243,28 +242,19 @@ impl<'a> Trials<'a> {
 
     /// A kernel's decomposition and what is chosen on it.
     fn candidate(&self, kernel: &SharedKernel) -> Result<Candidate> {
-        let reduction = match self.method {
+        let (spectrum, targets, extras, reduction) = match self.method {
             Method::LowRank { rank, by } => {
-                (self.stage)(if by == Landmarks::Pivots { "pivoting" } else { "landmarks" })?;
-                Some(Reduction::of(span(by, kernel, &self.design.points, rank, self.fit.seed)))
+                let (spectrum, targets, reduction) = self.on_landmarks(kernel, rank, by)?;
+                (spectrum, targets, Extras { folds: self.folds.clone(), unlabelled: None }, Some(reduction))
             }
-            _ => None,
-        };
-        let (spectrum, extras, reduction) = match reduction {
-            Some((matrix, reduction)) => {
-                (self.stage)("decomposing")?;
-                let weights = self.design.weights.as_deref();
-                let spectrum = Spectrum::from_factor(matrix, weights, self.fit.offset)?;
-                let extras = Extras { folds: self.folds.clone(), unlabelled: None };
-                (spectrum, extras, Some(reduction))
-            }
-            None => {
+            _ => {
                 let (spectrum, extras) = self.decompose(kernel)?;
-                (spectrum, extras, None)
+                let targets = spectrum.targets(&self.design.y)?;
+                (spectrum, targets, extras, None)
             }
         };
         (self.stage)("choosing")?;
-        let candidate = self.fit.judge(kernel.clone(), spectrum, self.design, &extras)?;
+        let candidate = self.fit.judge(kernel.clone(), spectrum, targets, &extras)?;
         Ok(Candidate { reduction, ..candidate })
     }
 
@@ -318,8 +308,9 @@ impl<'a> Trials<'a> {
         let weights = self.design.weights.as_deref();
         let low_rank = Some((found.matrix.cols(), found.mean_residual));
         let spectrum = Spectrum::from_factor(found.matrix, weights, self.fit.offset)?;
+        let targets = spectrum.targets(&self.design.y)?;
         let extras = Extras { folds: self.folds.clone(), unlabelled: None };
-        let Candidate { surfaces, score, .. } = self.fit.judge(kernel.clone(), spectrum, self.design, &extras)?;
+        let Candidate { surfaces, score, .. } = self.fit.judge(kernel.clone(), spectrum, targets, &extras)?;
         Ok(Tried { kernel: kernel.clone(), surfaces, score, low_rank, is_chosen: false })
     }
 
