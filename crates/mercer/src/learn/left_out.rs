@@ -150,6 +150,7 @@ impl Learned {
                 has_offset: self.summary().has_offset,
                 memory: plan::available_memory() / 2,
                 in_features: false,
+                is_measured_after: false,
                 go_on: &go_on,
             };
             let Summary { exponent, lambda, .. } = self.model.summaries[all.len()];
