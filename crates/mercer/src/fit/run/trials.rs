@@ -339,11 +339,15 @@ impl<'a> Trials<'a> {
         })
     }
 
-    /// A screened kernel that is not near enough to the best to be decomposed.
+    /// A screened kernel that is not near enough to the best to be decomposed. What a factor leaves out of a kernel is held against it: one
+    /// that is worse than the best although less of it was left out has nothing to gain.
     fn settled(&self, screened: &[Option<Tried>], index: usize) -> Option<Tried> {
         let own = screened.get(index)?.clone()?;
-        let least = screened.iter().flatten().map(|tried| tried.score).fold(f64::INFINITY, f64::min);
-        (own.score > least + NEAR * least.abs()).then_some(own)
+        let best = screened.iter().flatten().min_by(|a, b| a.score.total_cmp(&b.score))?;
+        let left = |tried: &Tried| tried.low_rank.map_or(0.0, |(_, left)| left);
+        let is_far = own.score > best.score + NEAR * best.score.abs();
+        let has_nothing_to_gain = own.score > best.score && left(&own) < left(best);
+        (is_far || has_nothing_to_gain).then_some(own)
     }
 
     /// A kernel's surfaces, from the journal if it knows them.
