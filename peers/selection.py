@@ -2,10 +2,13 @@
 """Model selection side by side: leave-one-out over lengthscales, λ and exponents against what others offer for the same.
 
 Same data, same run, two threads each; medians of three (slow peers run once). Every part says what work it compares.
+liquidSVM and RLScore are old: pip install "setuptools<81" numpy wheel, then liquidSVM --no-build-isolation; RLScore's sources are fetched here.
 usage: pip install -r peers/requirements.txt && python peers/selection.py [--data ../shared/data] [--parts a,b,c,d] [--quick]
 --quick times GridSearchCV on one lengthscale instead of ten and says so.
 """
 import argparse
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -67,15 +70,45 @@ for l in [float(v) for v in sys.argv[2].split(",")]:
 print(json.dumps({"seconds": time.perf_counter() - started}))
 """
 
-LIQUID = """
-import json, sys, time
+# RLScore's sources as the registry has them. Its compiled parts (not used by leave-one-out) do not compile for Python 3.11 and NumPy 2:
+# empty modules take their place, and names that NumPy and Python have dropped are given back.
+RLSCORE = """
+import builtins, inspect, json, sys, time, types
 import numpy as np
+np.mat, sys.modules["numpy.linalg.linalg"], inspect.getargspec = np.asmatrix, np.linalg, inspect.getfullargspec
+for name in ("learner._rls", "learner._global_rankrls", "learner._two_step_rls", "learner._steepest_descent_mmc", "utilities.swapped",
+             "learner._interactive_rls_classifier", "learner._greedy_rls", "utilities._sampled_kronecker_products"):
+    sys.modules["rlscore." + name] = types.ModuleType(name)
+sys.path.insert(0, sys.argv[4])
+from rlscore.learner.rls import LeaveOneOutRLS
+data = np.loadtxt(sys.argv[1], delimiter=",")
+x, y = data[:, :-1], data[:, -1] - data[:, -1].mean()
+n = len(y)
+seconds = []
+for _ in range(int(sys.argv[3])):
+    started = time.perf_counter()
+    best = np.inf
+    for l in [float(v) for v in sys.argv[2].split(",")]:
+        found = LeaveOneOutRLS(x, y, kernel="GaussianKernel", gamma=1 / (2 * l * l), regparams=list((n - 1) * np.logspace(-7, 3, 25)))
+        best = min(best, np.min(found.cv_performances))
+    seconds.append(time.perf_counter() - started)
+print(json.dumps({"seconds": seconds, "check": float(np.sqrt(best))}))
+"""
+
+# Its loader asks for a configuration variable that Python no longer has.
+LIQUID = """
+import json, sys, sysconfig, time
+import numpy as np
+known = sysconfig.get_config_var
+sysconfig.get_config_var = lambda name: known("EXT_SUFFIX" if name == "SO" else name)
 import liquidSVM
 data = np.loadtxt(sys.argv[1], delimiter=",")
 x, y = data[:, :-1], data[:, -1]
 started = time.perf_counter()
 model = liquidSVM.lsSVM(x, (y - y.mean()) / y.std(), threads=2, folds=5, grid_choice=0, display=0)
-print(json.dumps({"seconds": time.perf_counter() - started}))
+print(json.dumps({"seconds": time.perf_counter() - started}), flush=True)
+import os
+os._exit(0)  # its own clean-up at the end fails
 """
 
 
@@ -102,11 +135,23 @@ def standardised(folder: str, data: Path, name: str, rows: int | None = None) ->
 def attempt(what: str, code: str, *arguments: object) -> dict | None:
     """A peer that is not installed, or fails, is said to be."""
     try:
-        return in_child(code, *arguments)
+        return in_child(code, *[argument() if callable(argument) else argument for argument in arguments])
     except Exception as problem:
         error = getattr(problem, "stderr", "") or str(problem)
         print(f"  {what}: could not be run ({error.strip().splitlines()[-1][:100]})")
         return None
+
+
+def rlscore_sources(folder: str) -> Path:
+    """RLScore's sources, unpacked."""
+    import tarfile
+
+    command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--no-binary", ":all:", "--no-build-isolation", "-d", folder, "rlscore"]
+    subprocess.run(command, check=True, capture_output=True, text=True)
+    archive = next(Path(folder).glob("rlscore-*.tar.gz"))
+    with tarfile.open(archive) as opened:
+        opened.extractall(folder, filter="data")
+    return archive.with_name(archive.name.removesuffix(".tar.gz"))
 
 
 def line(what: str, theirs: float, mine: float, asked: str) -> None:
@@ -125,6 +170,10 @@ def concrete(program: Path, folder: str, data: Path, quick: bool) -> None:
     assert abs(numpy_loo["check"] / min(min(row[0]) for row in ridge["scores"]) - 1) < 0.05, "the surfaces differ"
     line("NumPy eigh + leverages, same points, exponent 2", median(numpy_loo["seconds"]), mine, "≥ 2")
     line("the same against all exponents", median(numpy_loo["seconds"]), mine_all, "≥ 2")
+    rlscore = attempt("RLScore", RLSCORE, path, scales, 1 if quick else 3, lambda: rlscore_sources(folder))
+    if rlscore:
+        assert abs(rlscore["check"] / numpy_loo["check"] - 1) < 1e-3, "RLScore's surface differs"
+        line("RLScore's leave-one-out, same points, exponent 2, against all exponents", median(rlscore["seconds"]), mine_all, "≥ 2")
     himalaya = attempt("himalaya KernelRidgeCV", HIMALAYA, path, scales)
     if himalaya:
         line("himalaya KernelRidgeCV, 10-fold, same points", himalaya["seconds"], mine_all, "faster")
