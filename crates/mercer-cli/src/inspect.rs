@@ -56,6 +56,9 @@ pub fn run(options: &InspectOptions) -> anyhow::Result<Done> {
             None => format!(", {} … {}", short(low), short(high)),
         };
         page.line("target", &format!("{} ({} rows{range})", summary.target, integer(summary.rows)));
+        if let Some([low, high]) = summary.clip {
+            page.line("", &format!("predictions are kept within {} … {}", short(low), short(high)));
+        }
         if summary.train_loss.is_some() {
             let support = summary.support.map_or_else(String::new, |n| format!(", {} support vectors", integer(n)));
             page.line("loss", &format!("{}{support}", summary.loss));

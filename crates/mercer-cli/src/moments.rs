@@ -164,6 +164,7 @@ fn refuse_options(options: &FitOptions) -> anyhow::Result<()> {
             penalties.train_error_at_most.is_some(),
         ),
         ("--shared-ridge", "is for fits to rows; every target has its own here", options.shared_ridge),
+        ("--clip", "needs rows: sums do not say how far predictions go beyond the targets", options.clip),
         ("--memory", "has nothing to limit: moments are as large as they are", options.rows.memory.is_some()),
         ("--budget", "is the time of the automatic search, which needs rows", options.budget.is_some()),
         ("--no-diagnostics", "has nothing to leave out here", options.no_diagnostics),

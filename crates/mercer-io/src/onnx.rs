@@ -198,7 +198,16 @@ fn function(graph: &mut Graph, model: &Model, features: &str) -> Result<String> 
     let coefficients = graph.doubles(&[length, targets], by_rows);
     let offsets = graph.row(&model.summaries().iter().map(|summary| summary.intercept).collect::<Vec<f64>>());
     let values = graph.apply("MatMul", &[&basis, &coefficients]);
-    Ok(graph.apply("Add", &[&values, &offsets]))
+    let values = graph.apply("Add", &[&values, &offsets]);
+    if model.summaries().iter().all(|summary| summary.clip.is_none()) {
+        return Ok(values);
+    }
+    let ends = |end: usize, otherwise: f64| -> Vec<f64> {
+        model.summaries().iter().map(|summary| summary.clip.map_or(otherwise, |range| range[end])).collect()
+    };
+    let (lowest, highest) = (graph.row(&ends(0, f64::NEG_INFINITY)), graph.row(&ends(1, f64::INFINITY)));
+    let values = graph.apply("Max", &[&values, &lowest]);
+    Ok(graph.apply("Min", &[&values, &highest]))
 }
 
 /// What the values stand for.

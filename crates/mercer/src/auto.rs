@@ -46,6 +46,7 @@ pub struct Automatic {
     pub(crate) memory: Option<u64>,
     pub(crate) reduce: Reduce,
     pub(crate) landmarks_by: Option<Landmarks>,
+    pub(crate) clip: bool,
     pub(crate) seed: u64,
     pub(crate) observer: Option<Observer>,
     pub(crate) journal: Option<SharedJournal>,
@@ -128,6 +129,7 @@ impl Automatic {
             memory: None,
             reduce: Reduce::IfNeeded,
             landmarks_by: None,
+            clip: false,
             seed: 1,
             observer: None,
             journal: None,
@@ -182,6 +184,11 @@ impl Automatic {
     /// How landmarks are chosen; see [`Fit::landmarks_by`](crate::Fit::landmarks_by).
     pub fn landmarks_by(self, by: Landmarks) -> Self {
         Automatic { landmarks_by: Some(by), ..self }
+    }
+
+    /// Keeps predictions within the range of the targets; see [`Fit::clip`](crate::Fit::clip). All held-out errors count them so.
+    pub fn clip(self) -> Self {
+        Automatic { clip: true, ..self }
     }
 
     /// The seed of folds and subsets.

@@ -58,6 +58,7 @@ pub struct Fit {
     text_as: TextAs,
     shared_ridge: bool,
     diagnostics: bool,
+    clip: bool,
     keep_spectrum: bool,
     reduce: Reduce,
     solver: Solver,
@@ -183,6 +184,7 @@ impl Fit {
             text_as: TextAs::OneHot,
             shared_ridge: false,
             diagnostics: true,
+            clip: false,
             keep_spectrum: false,
             reduce: Reduce::IfNeeded,
             solver: Solver::Suitable,
@@ -286,6 +288,12 @@ impl Fit {
     /// exponent 2, many rows).
     pub fn without_diagnostics(self) -> Self {
         Fit { diagnostics: false, ..self }
+    }
+
+    /// Keeps predictions within the range of the training targets. Leave-one-out and folds, and with them what is chosen, count them so: each with the
+    /// range of the rows that are left. Functions, norms and bounds are those of f itself.
+    pub fn clip(self) -> Self {
+        Fit { clip: true, ..self }
     }
 
     /// Learns the metric of the kernel, which must be a function of a distance, before λ and the exponent are chosen; from

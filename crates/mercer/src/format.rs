@@ -318,6 +318,9 @@ pub fn from_bytes(bytes: &[u8]) -> Result<Model, FormatError> {
     } else {
         None
     };
+    if header.summaries.iter().filter_map(|summary| summary.clip).any(|[low, high]| !(low <= high)) {
+        return contradiction("predictions are kept within a range that has no numbers");
+    }
     if header.summaries.iter().any(|summary| !summary.intercept.is_finite()) {
         return Err(FormatError::NotFinite);
     }

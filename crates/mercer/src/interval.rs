@@ -33,6 +33,7 @@ mod normal;
 mod process;
 mod refits;
 
+use crate::clip::within;
 use crate::criterion::Folds;
 use crate::data::Frame;
 use crate::error::{Error, Result};
@@ -178,15 +179,28 @@ impl<'m> Intervals<'m> {
             for (t, (lower, upper)) in ends.iter_mut().enumerate() {
                 match &self.source {
                     Source::Rows(deletions) => {
-                        let predicted = deletions[t].predict(&projected);
-                        let residuals: Vec<f64> = deletions[t].fits.iter().map(|fit| fit.residual).collect();
+                        let mut predicted = deletions[t].predict(&projected);
+                        let mut residuals: Vec<f64> = deletions[t].fits.iter().map(|fit| fit.residual).collect();
+                        if let Some(clip) = &targets[t].clip {
+                            clip.keep_rows(&mut residuals);
+                            keep_columns(&mut predicted, |i| clip.without_row(i));
+                        }
                         order_statistics(self.level, &predicted, &residuals, |i| i, lower, upper);
                     }
                     Source::Groups(deletions) => {
-                        let predicted = deletions[t].predict(&projected);
+                        let mut predicted = deletions[t].predict(&projected);
                         let group_of = &deletions[t].group_of;
-                        let residuals = &deletions[t].residuals;
-                        order_statistics(self.level, &predicted, residuals, |i| group_of[i], lower, upper);
+                        let mut residuals = deletions[t].residuals.clone();
+                        if let Some(clip) = &targets[t].clip {
+                            let rows_of = |group: usize| -> Vec<usize> {
+                                (0..group_of.len()).filter(|row| group_of[*row] == group).collect()
+                            };
+                            let ranges: Vec<[f64; 2]> =
+                                (0..predicted.cols()).map(|group| clip.without(&rows_of(group))).collect();
+                            clip.keep_rows_within(&mut residuals, |row| ranges[group_of[row]]);
+                            keep_columns(&mut predicted, |group| ranges[group]);
+                        }
+                        order_statistics(self.level, &predicted, &residuals, |i| group_of[i], lower, upper);
                     }
                     Source::Process(processes) => {
                         let half = normal::two_sided(self.level);
@@ -206,6 +220,14 @@ impl<'m> Intervals<'m> {
             }
         }
         Ok(ends)
+    }
+}
+
+/// Each column's numbers within its range.
+fn keep_columns(values: &mut Matrix, range: impl Fn(usize) -> [f64; 2]) {
+    for j in 0..values.cols() {
+        let range = range(j);
+        values.col_mut(j).iter_mut().for_each(|value| *value = within(*value, range));
     }
 }
 

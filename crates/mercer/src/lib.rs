@@ -74,6 +74,7 @@ pub mod assess;
 pub mod auto;
 pub mod bounds;
 pub mod certificate;
+mod clip;
 pub mod criterion;
 pub mod data;
 pub mod effects;

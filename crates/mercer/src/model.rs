@@ -7,6 +7,7 @@ mod single;
 use serde::{Deserialize, Serialize};
 
 use crate::certificate::Certificate;
+use crate::clip::within;
 use crate::data::{Classes, Column, Encoder, Feature, Frame};
 use crate::error::{Error, Result};
 use crate::kernel::{Points, SharedKernel};
@@ -152,6 +153,9 @@ pub struct Summary {
     pub is_zero: bool,
     /// Smallest and largest training target.
     pub target_range: [f64; 2],
+    /// Where predictions are kept within the range of the targets: that range.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clip: Option<[f64; 2]>,
     /// What was verified.
     pub certificate: Certificate,
     /// The loss.
@@ -197,6 +201,7 @@ impl Summary {
             loo_r2: None,
             is_zero: solution.is_zero(),
             target_range: [0.0; 2],
+            clip: None,
             certificate: Certificate::new(solution, None),
             loss: squared(),
             penalty: norm_power(),
@@ -313,6 +318,9 @@ impl Model {
                                   from the training rows"
                             .into(),
                     });
+                }
+                if let Some(range) = summary.clip {
+                    *value = within(*value, range);
                 }
             }
         }

@@ -17,7 +17,7 @@ mod path;
 mod projection;
 pub(crate) mod row_tables;
 mod streamed;
-mod tabulated;
+pub(crate) mod tabulated;
 mod target;
 
 pub(crate) use banded::Banded;

@@ -191,7 +191,8 @@ impl<'m> Refitted<'m> {
                 );
                 return Err(Error::argument("the training rows", must, found));
             }
-            targets.push(target);
+            let is_clipped = summary.clip.is_some();
+            targets.push(if is_clipped { target.clipped(training.y.col(targets.len())) } else { target });
             log_ridges.push(log_ridge);
         }
         Ok(Refitted { model, training, spectrum, targets, log_ridges, basis })

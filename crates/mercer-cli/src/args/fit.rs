@@ -104,6 +104,9 @@ pub struct FitOptions {
     /// without leave-one-out; what is not given is then chosen on landmarks first (exponents above 1)
     #[arg(long, value_name = "HOW", conflicts_with_all = ["rank", "accuracy"], help_heading = "The model")]
     pub solver: Option<SolverArgument>,
+    /// Keep predictions within the range of the training targets; leave-one-out and folds, and so what is chosen, count them so
+    #[arg(long, help_heading = "The model")]
+    pub clip: bool,
     /// With several targets: one effective ridge for all instead of one each
     #[arg(long, help_heading = "The model")]
     pub shared_ridge: bool,

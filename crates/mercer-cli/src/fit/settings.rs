@@ -81,6 +81,9 @@ impl Settings {
                 (_, _, true) => automatic.exact(),
                 _ => automatic,
             };
+            if options.clip {
+                automatic = automatic.clip();
+            }
             if let Some(by) = options.landmarks_by {
                 automatic = automatic.landmarks_by(by.into());
             }
@@ -110,6 +113,9 @@ impl Settings {
         }
         if options.shared_ridge {
             fit = fit.shared_ridge();
+        }
+        if options.clip {
+            fit = fit.clip();
         }
         if let Some(bound) = options.penalties.norm_at_most {
             fit = fit.subject_to(Constraint::NormAtMost(bound));
@@ -256,7 +262,8 @@ pub fn fingerprint(
             None => String::new(),
         }
     );
-    let rows = format!("{} {:?} {:?}", options.rows.no_offset, options.rows.text, options.rows.missing);
+    let clip = if options.clip { " clipped" } else { "" };
+    let rows = format!("{} {:?} {:?}{clip}", options.rows.no_offset, options.rows.text, options.rows.missing);
     let run = format!("{} {:?} {:?}", common.seed, options.budget, options.assess);
     let settings = Fingerprint::new().text(&named).text(&rows).text(&run).text(&format!("{roles:?}"));
     let data = settings.frame(frame);

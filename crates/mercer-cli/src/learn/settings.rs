@@ -71,6 +71,7 @@ pub fn check(options: &FitOptions) -> anyhow::Result<()> {
         ),
         ("--unlabelled", "is for criteria of the squared loss", options.unlabelled.is_some()),
         ("--shared-ridge", squared_only, options.shared_ridge),
+        ("--clip", squared_only, options.clip),
         ("--no-diagnostics", squared_only, options.no_diagnostics),
         ("--solver", "is for the squared loss on numbers", options.solver.is_some()),
         (

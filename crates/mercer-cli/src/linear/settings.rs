@@ -37,6 +37,7 @@ pub fn check(options: &FitOptions, penalty: &Penalty) -> anyhow::Result<()> {
         ("--journal", norm, options.journal.is_some()),
         ("--unlabelled", norm, options.unlabelled.is_some()),
         ("--shared-ridge", norm, options.shared_ridge),
+        ("--clip", norm, options.clip),
         ("--no-diagnostics", norm, options.no_diagnostics),
         (
             options.reduction().unwrap_or_default(),

@@ -37,7 +37,8 @@ pub fn page(found: &Found, options: &FitOptions, common: &Common, saved: Option<
     for (t, summary) in fitted.model.summaries().iter().enumerate() {
         page.blank();
         let [low, high] = summary.target_range;
-        page.line("target", &format!("{}, {} … {}", summary.target, short(low), short(high)));
+        let clipped = if summary.clip.is_some() { ", within which predictions are kept" } else { "" };
+        page.line("target", &format!("{}, {} … {}{clipped}", summary.target, short(low), short(high)));
         // An automatic fit of one target has said it with the kernel.
         if found.search.is_none() || fitted.model.summaries().len() > 1 {
             page.line("penalty", &penalty_line(summary));

@@ -2,6 +2,7 @@
 
 use super::candidates::Candidate;
 use super::search::Clock;
+use crate::clip::Clip;
 use crate::data::Design;
 use crate::error::Result;
 use crate::fit::Fitted;
@@ -15,6 +16,7 @@ pub(super) struct Polish<'a> {
     /// The kernel with all lengthscales multiplied by exp of a number.
     pub kernel: &'a dyn Fn(f64) -> Result<Learned>,
     pub offset: bool,
+    pub clip: bool,
     pub clock: &'a Clock,
 }
 
@@ -47,7 +49,10 @@ impl Polish<'_> {
         let gamma = libm::exp(log_lambda) * self.design.weight_sum();
         let Learned { kernel, .. } = (self.kernel)(stretch).ok()?;
         let fit = ridge_fit(&*kernel, points, y, root_weights.as_deref(), self.offset, gamma, true)?;
-        let residuals = fit.residuals?;
+        let mut residuals = fit.residuals?;
+        for t in (0..residuals.cols()).filter(|_| self.clip) {
+            Clip::of(y.col(t)).keep_rows(residuals.col_mut(t));
+        }
         let square = |row: usize, t: usize| residuals.get(row, t) / units[t] * (residuals.get(row, t) / units[t]);
         Some((0..residuals.rows()).map(|row| (0..units.len()).map(|t| square(row, t)).sum()).collect())
     }

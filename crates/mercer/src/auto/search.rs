@@ -273,7 +273,7 @@ impl Automatic {
                 let mut squares = vec![0.0; design.rows()];
                 for fold in &folds.groups {
                     let goes_on = || self.goes_on(candidate.name);
-                    match held_out_errors(&candidate, design, fold, units, self.offset, &goes_on)? {
+                    match held_out_errors(&candidate, design, fold, units, (self.offset, self.clip), &goes_on)? {
                         Some(errors) => fold.iter().zip(errors).for_each(|(row, error)| squares[*row] = error),
                         None => return Ok(Vec::new()),
                     }
@@ -414,7 +414,7 @@ impl Automatic {
             self.stage("all rows")?;
             let design = designs.of(candidate).with_map(learned);
             let kernel = |stretch: f64| stretched(learned, candidate, design.points.features(), stretch);
-            let polish = Polish { design: &design, kernel: &kernel, offset: self.offset, clock };
+            let polish = Polish { design: &design, kernel: &kernel, offset: self.offset, clip: self.clip, clock };
             Ok(polish.run(start, candidate.is_learned, steps).to_vec())
         })?;
         Ok(numbers.first_chunk().copied().filter(|at: &[f64; 3]| at[2].is_finite()))
@@ -426,7 +426,7 @@ impl Automatic {
         let numbers = self.remember(&format!("all rows, one by one {}", candidate.key()), clock, || {
             let design = designs.of(candidate).with_map(learned);
             let kernel = |stretch: f64| stretched(learned, candidate, design.points.features(), stretch);
-            let polish = Polish { design: &design, kernel: &kernel, offset: self.offset, clock };
+            let polish = Polish { design: &design, kernel: &kernel, offset: self.offset, clip: self.clip, clock };
             Ok(polish.squares(at).unwrap_or_default())
         })?;
         Ok((!numbers.is_empty()).then_some(numbers))
@@ -473,6 +473,7 @@ impl Automatic {
             None => fit,
         };
         let fit = if self.offset { fit } else { fit.without_offset() };
+        let fit = if self.clip { fit.clip() } else { fit };
         let fit = match self.memory {
             Some(memory) => fit.memory(memory),
             None => fit,

@@ -2,6 +2,7 @@
 
 use super::Metric;
 use super::candidates::Candidate;
+use crate::clip;
 use crate::criterion::Criterion;
 use crate::criterion::formula::Formula;
 use crate::data::{Design, project};
@@ -71,7 +72,7 @@ pub(super) fn held_out_errors(
     design: &Design,
     fold: &[usize],
     units: &[f64],
-    offset: bool,
+    (offset, clip): (bool, bool),
     keep_on: &dyn Fn() -> bool,
 ) -> Result<Option<Vec<f64>>> {
     let mut is_held_out = vec![false; design.rows()];
@@ -87,7 +88,11 @@ pub(super) fn held_out_errors(
     let root_weights: Option<Vec<f64>> = training.weights.as_ref().map(|w| w.iter().map(|w| w.sqrt()).collect());
     let fit = ridge_fit(&*learned.kernel, &points, &training.y, root_weights.as_deref(), offset, learned.gamma, false);
     let Some(fit) = fit else { return Ok(None) };
-    let predicted: Matrix = fit.predict(&*learned.kernel, &points, &map(&held_out.points));
+    let mut predicted: Matrix = fit.predict(&*learned.kernel, &points, &map(&held_out.points));
+    for t in (0..predicted.cols()).filter(|_| clip) {
+        let Some(range) = clip::range(training.y.col(t).iter().copied()) else { continue };
+        predicted.col_mut(t).iter_mut().for_each(|value| *value = clip::within(*value, range));
+    }
     let squares: Vec<f64> = (0..fold.len())
         .map(|i| {
             let weight = held_out.weights.as_ref().map_or(1.0, |w| w[i]);

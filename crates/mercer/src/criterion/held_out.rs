@@ -9,6 +9,7 @@ use crate::linalg::Matrix;
 use crate::solver::power;
 use crate::spectrum::interpolation::Lanes;
 use crate::spectrum::row_tables::MANY_ROWS;
+use crate::spectrum::tabulated::keep_group;
 use crate::spectrum::{DeletedGroup, Grid, Remembered, RowTables, Spectrum, Tabulated, Target};
 
 /// Leave-one-out residuals yᵢ − f₋ᵢ(xᵢ) − b₋ᵢ and their weighted mean square.
@@ -49,6 +50,21 @@ impl LeaveOneOut {
 ///
 /// Result: `[λ][target][row]`.
 pub fn leave_one_out(
+    spectrum: &Spectrum,
+    targets: &[&Target],
+    exponent: f64,
+    log_lambdas: &[f64],
+) -> Option<Vec<Vec<Vec<f64>>>> {
+    let mut found = leave_one_out_unclipped(spectrum, targets, exponent, log_lambdas)?;
+    for (target, residuals) in found.iter_mut().flat_map(|one| targets.iter().zip(one)) {
+        if let Some(clip) = &target.clip {
+            clip.keep_rows(residuals);
+        }
+    }
+    Some(found)
+}
+
+fn leave_one_out_unclipped(
     spectrum: &Spectrum,
     targets: &[&Target],
     exponent: f64,
@@ -120,7 +136,9 @@ pub fn k_fold(
     let residuals = folds.groups.iter().map(|rows| {
         let mut group = DeletedGroup::new(spectrum, targets, rows);
         let minimum = power::minimise(&mut group, exponent, libm::log(lambda), None);
-        group.residuals(minimum.log_ridge)
+        let mut residuals = group.residuals(minimum.log_ridge);
+        keep_group(targets, rows, &mut residuals);
+        residuals
     });
     Ok(residuals.collect())
 }

@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use super::{Fit, Fitted, Reduce, Solver, Tried};
 use crate::certificate::{Certificate, LowRank};
+use crate::clip::{self, Clip};
 use crate::criterion::{LeaveOneOut, leave_one_out};
 use crate::data::Design;
 use crate::error::{Error, Result};
@@ -72,7 +73,7 @@ impl Fit {
                 Some(by) => by.suited_to(points, *rank),
                 // The middle one of the kernels speaks for all.
                 None if shape.rows as f64 * (*rank * *rank) as f64 >= WORTH_COMPARING => {
-                    let (kernel, how) = (&kernels[kernels.len() / 2], (self.offset, self.seed));
+                    let (kernel, how) = (&kernels[kernels.len() / 2], (self.offset, self.seed, self.clip));
                     compared_landmarks(&design, kernel, *rank, how, &|| stage("comparing landmarks"))?
                 }
                 None => by.suited_to(points, *rank),
@@ -216,6 +217,14 @@ impl Fit {
         Ok(Candidate { kernel, spectrum, targets, choices, surfaces, score: total, reduction: None })
     }
 
+    /// Targets whose predictions are kept within their range, if that is asked for.
+    fn clipped(&self, targets: Vec<Target>, y: &Matrix) -> Vec<Target> {
+        if !self.clip {
+            return targets;
+        }
+        targets.into_iter().enumerate().map(|(t, target)| target.clipped(y.col(t))).collect()
+    }
+
     /// Solutions and leave-one-out of every target, from one decomposition.
     fn solve_on(&self, candidate: Candidate, design: &Design, stage: Stage<'_>) -> Result<Found> {
         let Candidate { kernel, spectrum, targets, choices, reduction, .. } = candidate;
@@ -251,7 +260,15 @@ impl Fit {
         Ok(Found { spectrum: Some(spectrum), landmarks, ..found })
     }
 
-    fn assemble(&self, design: Design, kernel: SharedKernel, plan: Plan, found: Found) -> Result<Fitted> {
+    fn assemble(&self, design: Design, kernel: SharedKernel, plan: Plan, mut found: Found) -> Result<Fitted> {
+        if self.clip {
+            for (t, loo) in found.residuals.iter_mut().enumerate() {
+                if let Some(loo) = loo {
+                    Clip::of(design.y.col(t)).keep_rows(&mut loo.residuals);
+                    *loo = LeaveOneOut::new(std::mem::take(&mut loo.residuals), design.weights.as_deref());
+                }
+            }
+        }
         let check: Option<DecompositionCheck> = found.spectrum.as_ref().map(Spectrum::check);
         let deviations = design.deviations();
         let mut summaries = Vec::new();
@@ -260,6 +277,7 @@ impl Fit {
             let (exponent, lambda) = found.penalties[t];
             let explained = |mse: f64| (deviations[t] > 0.0).then(|| 1.0 - mse / (deviations[t] * deviations[t]));
             let loo = found.residuals[t].as_ref();
+            let target_range = clip::range(y.iter().copied()).unwrap_or_default();
             summaries.push(Summary {
                 lambda_was_chosen: self.lambdas.as_ref().is_none_or(|lambdas| lambdas.len() > 1),
                 chosen_by: match &self.constraint {
@@ -271,7 +289,8 @@ impl Fit {
                 train_r2: explained(solution.train_mse),
                 loo_rmse: loo.map(LeaveOneOut::rmse),
                 loo_r2: loo.and_then(|loo| explained(loo.mse)),
-                target_range: y.iter().fold([f64::INFINITY, f64::NEG_INFINITY], |[l, h], v| [l.min(*v), h.max(*v)]),
+                target_range,
+                clip: self.clip.then_some(target_range),
                 certificate: Certificate {
                     low_rank: found.low_rank.get(t).cloned().flatten(),
                     ..Certificate::new(solution, check)

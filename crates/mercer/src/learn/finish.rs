@@ -237,6 +237,7 @@ impl Learn {
                 loo_r2: None,
                 is_zero: model.is_zero,
                 target_range: y.iter().fold([f64::INFINITY, f64::NEG_INFINITY], |[l, h], v| [l.min(*v), h.max(*v)]),
+                clip: None,
                 certificate: Certificate::of_gap(gap, self.tolerance, model.root_residual, model.is_zero),
                 loss: losses[t].spec(),
                 penalty: "norm-power".into(),

@@ -48,7 +48,7 @@ impl Pilot {
             Some(by) => by,
             None => {
                 let kernel = self.kernel.fitted_to(&design.points, None)?;
-                compared_landmarks(&design, &kernel, self.landmarks, (true, self.seed), &|| Ok(()))?
+                compared_landmarks(&design, &kernel, self.landmarks, (true, self.seed, false), &|| Ok(()))?
             }
         };
         let map = LandmarkMap::choose(by, &self.kernel, encoder, &design.points, self.landmarks, self.seed)?;

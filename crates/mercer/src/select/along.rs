@@ -44,6 +44,8 @@ impl Fitted {
             Error::argument("the fit", "one whose λ was chosen, so that there is a decomposition", "one at a given λ")
         })?;
         let coordinates = spectrum.target(self.design.y.col(target))?;
+        let is_clipped = self.model.summaries[target].clip.is_some();
+        let coordinates = if is_clipped { coordinates.clipped(self.design.y.col(target)) } else { coordinates };
         let draw = |rule: &FoldRule| Folds::draw(rule, self.design.rows(), self.design.groups.as_deref(), seed);
         along(spectrum, &coordinates, exponent, lambdas, criteria, &draw)
     }
@@ -74,7 +76,11 @@ impl Model {
         let again = Refitted::new(self, training, None)?;
         let of = |(target, summary): (&Target, &Summary)| {
             let deletions = again.spectrum.deletions(target, summary.exponent, summary.lambda, Divisor::Remaining)?;
-            Ok(deletions.fits.iter().map(|fit| fit.residual).collect())
+            let mut residuals: Vec<f64> = deletions.fits.iter().map(|fit| fit.residual).collect();
+            if let Some(clip) = &target.clip {
+                clip.keep_rows(&mut residuals);
+            }
+            Ok(residuals)
         };
         again.targets.iter().zip(self.summaries()).map(of).collect()
     }

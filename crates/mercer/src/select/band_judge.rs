@@ -2,6 +2,7 @@
 
 use super::Scorer;
 use super::judge::{HIGHEST, LOWEST, Score};
+use crate::clip::{Clip, within};
 use crate::criterion::Criterion;
 use crate::criterion::formula::{Facts, Formula};
 use crate::linalg::Matrix;
@@ -17,6 +18,8 @@ pub(crate) struct BandJudge<'a> {
     pub banded: &'a Banded,
     pub target: usize,
     pub criterion: &'a Criterion,
+    /// Where predictions are kept within the range of the target.
+    pub clip: Option<Clip>,
 }
 
 /// Whether a criterion can be read off a band form.
@@ -43,8 +46,14 @@ impl BandJudge<'_> {
         // A refit without a row has n − 1 of them.
         let gammas: Vec<f64> = log_lambdas.iter().map(|log| (n - 1.0) * libm::exp(*log)).collect();
         let score = |residuals: Option<Matrix>| {
-            let Some(residuals) = residuals else { return EXCLUDED };
-            let squares = residuals.col(self.target).iter().map(|e| e * e);
+            let Some(mut residuals) = residuals else { return EXCLUDED };
+            let own = residuals.col_mut(self.target);
+            if let Some(clip) = &self.clip {
+                let limits =
+                    |row: usize| clip.limits(row).map(|limit| libm::ldexp(limit, -self.banded.power(self.target)));
+                own.iter_mut().enumerate().for_each(|(row, e)| *e = within(*e, limits(row)));
+            }
+            let squares = own.iter().map(|e| e * e);
             let (sum, square) = squares.fold((0.0, 0.0), |(sum, square), e| (sum + e, square + e * e));
             let mean = sum / n;
             let error = ((square / n - mean * mean).max(0.0) / (n - 1.0)).sqrt();

@@ -29,7 +29,7 @@ pub(crate) fn compared_landmarks(
     design: &Design,
     kernel: &SharedKernel,
     rank: usize,
-    (offset, seed): (bool, u64),
+    (offset, seed, clip): (bool, u64, bool),
     stage: &(dyn Fn() -> Result<()> + Sync),
 ) -> Result<Landmarks> {
     let suited = Landmarks::Centres.suited_to(&design.points, rank);
@@ -44,7 +44,7 @@ pub(crate) fn compared_landmarks(
     let rank = rank.min(RANK).min(part.rows().div_ceil(4));
     let error = |by: Landmarks| -> Result<f64> {
         stage()?;
-        error_with(by, &part, kernel, rank, offset, seed)
+        error_with(by, &part, kernel, rank, (offset, seed, clip))
     };
     let ways = [Landmarks::Centres, Landmarks::Pivots, Landmarks::Uniform];
     let errors: Vec<Result<f64>> = ways.par_iter().map(|by| side_by_side(|| error(*by))).collect();
@@ -64,8 +64,7 @@ fn error_with(
     part: &Design,
     kernel: &SharedKernel,
     rank: usize,
-    offset: bool,
-    seed: u64,
+    (offset, seed, clip): (bool, u64, bool),
 ) -> Result<f64> {
     let spanned = span(by, kernel, &part.points, rank, seed);
     let spectrum = Spectrum::from_factor(spanned.features, part.weights.as_deref(), offset)?;
@@ -73,6 +72,7 @@ fn error_with(
     let mut total = 0.0;
     for t in 0..part.y.cols() {
         let target = spectrum.target(part.y.col(t))?;
+        let target = if clip { target.clipped(part.y.col(t)) } else { target };
         let unit = spectrum.path(&[&target]).zero_mse().max(f64::MIN_POSITIVE);
         if let Some(judge) = Judge::new(&spectrum, &[&target], &Criterion::LeaveOneOut, &extras, None)? {
             let scores = judge.scores_at(2.0, &judge.useful_lambdas(2.0));

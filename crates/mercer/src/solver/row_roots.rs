@@ -5,6 +5,7 @@
 //! a local minimum: the only one for m ≥ 1, where ψ rises throughout; for m < 1 the best of them and the zero function is
 //! taken. Cells come first, then exponents, then λ: all roots in a cell share its polynomials.
 
+use crate::clip::within;
 use crate::simd::{exp, vectorize};
 use crate::spectrum::RowTables;
 use crate::spectrum::interpolation::{
@@ -56,6 +57,11 @@ impl RowTables {
                 search.above(&mut answers);
             },
         );
+        for (place, errors) in answers.errors.iter_mut().enumerate() {
+            if let Some([low, high]) = block.limits.get(place % self.targets) {
+                (0..LANES).for_each(|l| errors[l] = within(errors[l], [low[l], high[l]]));
+            }
+        }
         answers.errors.into_iter().map(|e| e.map(|e| e * e)).collect()
     }
 

@@ -90,21 +90,29 @@ impl Tabulated {
     /// Weighted squared error of each target at log γ; `None` stands for the zero function.
     pub(crate) fn squared_errors(&self, grid: &Grid, log_gamma: Option<f64>, out: &mut [f64]) {
         let Some(x) = log_gamma else {
-            out.iter_mut().zip(&self.zero_errors).for_each(|(out, e)| *out = *e);
+            for (t, out) in out.iter_mut().enumerate() {
+                *out = self.clipped[t].as_ref().map_or(self.zero_errors[t], |rows| rows.squares(|_, zero| zero));
+            }
             return;
         };
         if x > grid.end() {
             // The residual tends to that of the zero function like 1/γ.
             let share = libm::exp(grid.end() - x);
             for (t, out) in out.iter_mut().enumerate() {
-                let (last, zero) = (self.errors[t][grid.points - 1], self.zero_errors[t]);
-                *out = zero + (last - zero) * share;
+                let between = |table: &[f64], zero: f64| zero + (table[grid.points - 1] - zero) * share;
+                *out = match &self.clipped[t] {
+                    Some(rows) => rows.squares(between),
+                    None => between(&self.errors[t], self.zero_errors[t]),
+                };
             }
             return;
         }
         let stencil = grid.stencil(x, self.first);
         for (t, out) in out.iter_mut().enumerate() {
-            *out = stencil.of(&self.errors[t]);
+            *out = match &self.clipped[t] {
+                Some(rows) => rows.squares(|table, _| stencil.of(table)),
+                None => stencil.of(&self.errors[t]),
+            };
         }
     }
 }

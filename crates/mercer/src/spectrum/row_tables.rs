@@ -15,6 +15,7 @@ use super::basis::Basis;
 use super::far::Samples;
 use super::interpolation::{LANES, Lanes, MARGIN, POINTS, Weights};
 use super::{Grid, Spectrum, Target, forget_rounding_squares};
+use crate::clip::Clip;
 use crate::linalg::{Matrix, SingleColumns, SingleTiles, multiply, side_by_side};
 use crate::simd::vectorize;
 
@@ -67,6 +68,8 @@ pub(crate) struct RowBlock {
     pub errors: Vec<Vec<Lanes>>,
     /// The same for the zero function.
     pub zero_errors: Vec<Lanes>,
+    /// Between which these are kept where predictions are clipped, by targets; else empty.
+    pub limits: Vec<[Lanes; 2]>,
     pub zero_train: Lanes,
     /// The first point that can be told from rounding, below which nothing changes any more; infinite where no f could
     /// follow the targets that are left.
@@ -119,7 +122,7 @@ impl Spectrum {
         let first = Matrix::from_fn(visible, sampled.len(), |k, g| 1.0 / (d[k] + sampled[g]));
         let second = Matrix::from_fn(visible, sampled.len(), |k, g| d[k] * first.get(k, g) * first.get(k, g));
         let power = targets.iter().map(|target| target.power).max().unwrap_or(0);
-        let sums: Vec<TargetSums> =
+        let sums: Vec<TargetSums<'_>> =
             targets.iter().map(|target| TargetSums::new(target, power, d, &first, &second, &gammas)).collect();
         let shared = Shared { spectrum: self, grid, d, gammas: &gammas, sums: &sums, power, has_train };
         let weighings = beside(&first, &second);
@@ -197,7 +200,7 @@ struct Shared<'a> {
     grid: Grid,
     d: &'a [f64],
     gammas: &'a [f64],
-    sums: &'a [TargetSums],
+    sums: &'a [TargetSums<'a>],
     power: i32,
     has_train: bool,
 }
@@ -228,6 +231,7 @@ impl Shared<'_> {
             train: vec![[0.0; LANES]; if self.has_train { points } else { 0 }],
             errors: Vec::new(),
             zero_errors: Vec::new(),
+            limits: Vec::new(),
             zero_train: [0.0; LANES],
             first: [f64::INFINITY; LANES],
         };
@@ -262,6 +266,10 @@ impl Shared<'_> {
                 },
             );
             block.errors.push(errors);
+            if let Some(clip) = sums.clip {
+                let limits: [[f64; 2]; LANES] = array::from_fn(|l| clip.limits(row(l)).map(|limit| root[l] * limit));
+                block.limits.push([0, 1].map(|end| limits.map(|limits| limits[end])));
+            }
             let own = |l: usize| if spectrum.offset { weight_left[l] / spectrum.weight_sum } else { 1.0 };
             let zero: Lanes = array::from_fn(|l| sums.centred[row(l)] / own(l));
             block.zero_errors.push(zero.map(|zero| zero * unit));
@@ -293,7 +301,7 @@ impl Shared<'_> {
 
     /// Σ d (z − c q)², what N₋ tends to for large γ, times γ².
     #[inline(always)]
-    fn limit_energy(&self, sums: &TargetSums, c: &Lanes, q: &impl Fn(usize) -> Lanes) -> Lanes {
+    fn limit_energy(&self, sums: &TargetSums<'_>, c: &Lanes, q: &impl Fn(usize) -> Lanes) -> Lanes {
         let mut energy = [0.0; LANES];
         for (k, d) in self.d.iter().enumerate() {
             let q = q(k);
@@ -329,7 +337,8 @@ impl Shared<'_> {
 }
 
 /// One target's part that all rows share.
-struct TargetSums {
+struct TargetSums<'a> {
+    clip: Option<&'a Clip>,
     z: Vec<f64>,
     outside: Vec<f64>,
     centred: Vec<f64>,
@@ -346,8 +355,8 @@ struct TargetSums {
     whole_train: Vec<f64>,
 }
 
-impl TargetSums {
-    fn new(target: &Target, power: i32, d: &[f64], first: &Matrix, second: &Matrix, gammas: &[f64]) -> Self {
+impl<'a> TargetSums<'a> {
+    fn new(target: &'a Target, power: i32, d: &[f64], first: &Matrix, second: &Matrix, gammas: &[f64]) -> Self {
         let by = target.power - power;
         let scaled = |values: &[f64]| values.iter().map(|v| libm::ldexp(*v, by)).collect::<Vec<f64>>();
         let (z, outside, centred) = (scaled(&target.z), scaled(&target.outside), scaled(&target.centred));
@@ -363,6 +372,7 @@ impl TargetSums {
         };
         let mean = 16.0 * f64::EPSILON * libm::ldexp(target.mean, -power);
         TargetSums {
+            clip: target.clip.as_ref(),
             centred_energy: square(&centred),
             null_energy: square(&outside) + square(&z[d.len()..]),
             rounding: 1e-28 * square(&centred) + mean * mean,
@@ -393,7 +403,7 @@ struct RowParts<'a> {
 impl RowParts<'_> {
     /// Adds a target's N₋ and (W − w)R₋, and returns its c.
     #[inline(always)]
-    fn add(&self, sums: &TargetSums, g: usize, gamma: f64, norm: &mut Lanes, train: &mut Lanes) -> Lanes {
+    fn add(&self, sums: &TargetSums<'_>, g: usize, gamma: f64, norm: &mut Lanes, train: &mut Lanes) -> Lanes {
         let mut residual = [0.0; LANES];
         for l in 0..LANES {
             let (dual, diagonal) = (self.dual[l], self.diagonal[l]);

@@ -7,6 +7,7 @@ use rayon::prelude::*;
 
 use super::basis::Basis;
 use super::{DeletedGroup, ROW_TILE, Spectrum, Target, forget_rounding_squares};
+use crate::clip::within;
 use crate::linalg::{Matrix, SingleColumns, SingleTiles, multiply, side_by_side};
 
 /// Points that one interpolation uses.
@@ -89,11 +90,35 @@ pub(crate) struct Tabulated {
     pub errors: Vec<Vec<f64>>,
     /// The same for the zero function.
     pub zero_errors: Vec<f64>,
+    /// Where predictions are clipped, the residuals row by row: their sum of squares has kinks, which no polynomial follows.
+    pub clipped: Vec<Option<ClippedRows>>,
     pub zero_train: f64,
     /// Whether any f could follow the targets that are left.
     pub has_energy: bool,
     /// The first point that can be told from rounding; below it nothing changes any more.
     pub first: usize,
+}
+
+/// Residuals of a group's rows before predictions are clipped, and between what they are kept.
+#[derive(Debug, Clone)]
+pub(crate) struct ClippedRows {
+    /// `[row][point]`.
+    pub residuals: Vec<Vec<f64>>,
+    /// Those of the zero function.
+    pub zero: Vec<f64>,
+    pub limits: Vec<[f64; 2]>,
+    pub weights: Vec<f64>,
+}
+
+impl ClippedRows {
+    /// Σ w e², given the residual of each row.
+    pub fn squares(&self, residual: impl Fn(&[f64], f64) -> f64) -> f64 {
+        let of = |i: usize| {
+            let e = within(residual(&self.residuals[i], self.zero[i]), self.limits[i]);
+            self.weights[i] * e * e
+        };
+        (0..self.residuals.len()).map(of).sum()
+    }
 }
 
 impl Spectrum {
@@ -156,6 +181,12 @@ impl Spectrum {
                         }
                     }
                 }
+                if let Some(clip) = &target.clip {
+                    let limits: Vec<[f64; 2]> = rows.iter().map(|row| clip.limits(*row)).collect();
+                    for l in 0..gammas.len() {
+                        dual.col_mut(l).iter_mut().zip(&limits).for_each(|(e, limits)| *e = within(*e, *limits));
+                    }
+                }
                 dual
             })
             .collect()
@@ -195,6 +226,16 @@ impl Spectrum {
             .iter()
             .map(|rows| {
                 let curve = DeletedGroup::new(self, targets, rows);
+                let zero = curve.residuals(None);
+                let clipped_rows = |(t, target): (usize, &&Target)| {
+                    let clip = target.clip.as_ref()?;
+                    Some(ClippedRows {
+                        residuals: vec![Vec::with_capacity(grid.points); rows.len()],
+                        zero: zero[t].clone(),
+                        limits: clip.limits_without(rows),
+                        weights: rows.iter().map(|row| self.weight(*row)).collect(),
+                    })
+                };
                 let log_weight_left = libm::log(curve.weight_sum());
                 let mut table = Tabulated {
                     log_weight_left,
@@ -202,7 +243,8 @@ impl Spectrum {
                     train: Vec::with_capacity(grid.points),
                     log_unit: curve.log_unit(),
                     errors: vec![Vec::with_capacity(grid.points); targets.len()],
-                    zero_errors: self.squares(rows, &curve.residuals(None)),
+                    zero_errors: self.squares(rows, &zero),
+                    clipped: targets.iter().enumerate().map(clipped_rows).collect(),
                     zero_train: curve.zero_train(),
                     has_energy: curve.log_energy() > f64::NEG_INFINITY,
                     first: 0,
@@ -215,6 +257,11 @@ impl Spectrum {
                     for (errors, square) in table.errors.iter_mut().zip(self.squares(rows, &residuals)) {
                         errors.push(square);
                     }
+                    for (clipped, residuals) in table.clipped.iter_mut().zip(&residuals) {
+                        if let Some(clipped) = clipped {
+                            clipped.residuals.iter_mut().zip(residuals).for_each(|(row, e)| row.push(*e));
+                        }
+                    }
                 }
                 table.forget_singular();
                 table
@@ -226,6 +273,15 @@ impl Spectrum {
     fn squares(&self, rows: &[usize], residuals: &[Vec<f64>]) -> Vec<f64> {
         let root = |row: usize| self.root_weights.as_ref().map_or(1.0, |s| s[row]);
         residuals.iter().map(|e| e.iter().zip(rows).map(|(e, row)| root(*row) * e).map(|e| e * e).sum()).collect()
+    }
+}
+
+/// Residuals of a group's rows, `[target][row]`, with predictions kept within the range of the other rows where that is asked for.
+pub(crate) fn keep_group(targets: &[&Target], rows: &[usize], residuals: &mut [Vec<f64>]) {
+    for (target, residuals) in targets.iter().zip(residuals) {
+        if let Some(clip) = &target.clip {
+            clip.keep_group(rows, residuals);
+        }
     }
 }
 

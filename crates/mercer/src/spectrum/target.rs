@@ -1,6 +1,7 @@
 //! Targets, around their means and in the coordinates of a spectrum.
 
 use super::Spectrum;
+use crate::clip::Clip;
 use crate::error::{Error, Result};
 use crate::linalg::{self, Matrix, double};
 
@@ -17,12 +18,19 @@ pub struct Target {
     pub(crate) power: i32,
     /// Weighted mean of y (0 without an offset).
     pub(crate) mean: f64,
+    /// Where predictions are kept within the range of y: what that makes of residuals.
+    pub(crate) clip: Option<Clip>,
 }
 
 impl Target {
     /// z = Qᵀ(s∘y), in the target's own units.
     pub fn coordinates(&self) -> Vec<f64> {
         self.z.iter().map(|z| libm::ldexp(*z, self.power)).collect()
+    }
+
+    /// The same, with predictions kept within the range of y, which it was made of.
+    pub(crate) fn clipped(self, y: &[f64]) -> Self {
+        Target { clip: Some(Clip::of(y)), ..self }
     }
 }
 
@@ -61,7 +69,7 @@ impl Centred {
     pub fn target(self, z: Vec<f64>, inside: &[f64]) -> Target {
         let outside = self.values.iter().zip(inside).map(|(a, b)| a - b).collect();
         let mean = libm::ldexp(self.mean, self.power);
-        Target { z, outside, centred: self.values, power: self.power, mean }
+        Target { z, outside, centred: self.values, power: self.power, mean, clip: None }
     }
 }
 

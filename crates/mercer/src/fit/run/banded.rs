@@ -2,6 +2,7 @@
 
 use super::trials::Trials;
 use super::{Found, Stage};
+use crate::clip::Clip;
 use crate::criterion::LeaveOneOut;
 use crate::data::Design;
 use crate::error::{Error, Result};
@@ -32,7 +33,7 @@ impl Fit {
         Ok((kernels[best].clone(), Found { tried, ..found }))
     }
 
-    pub(super) fn surfaces_on(&self, banded: &Banded) -> Result<(Vec<Surface>, f64)> {
+    pub(super) fn surfaces_on(&self, banded: &Banded, y: &Matrix) -> Result<(Vec<Surface>, f64)> {
         let search = self.search();
         let mut surfaces = Vec::new();
         let mut total = 0.0;
@@ -40,7 +41,8 @@ impl Fit {
             if banded.zero_mse(target) == 0.0 {
                 continue;
             }
-            let judge = BandJudge { banded, target, criterion: &self.criterion };
+            let clip = self.clip.then(|| Clip::of(y.col(target)));
+            let judge = BandJudge { banded, target, criterion: &self.criterion, clip };
             let surface = search.run(&judge, &[target]).ok_or_else(|| {
                 Error::Decomposition("the criterion is infinite at every λ; a larger λ is needed".into())
             })?;

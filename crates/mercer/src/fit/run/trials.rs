@@ -173,7 +173,7 @@ impl<'a> Trials<'a> {
             (self.stage)("reducing to a band")?;
             let banded = Banded::new(gram, &self.design.y, self.fit.offset)?;
             (self.stage)("choosing")?;
-            let (surfaces, score) = self.fit.surfaces_on(&banded)?;
+            let (surfaces, score) = self.fit.surfaces_on(&banded, &self.design.y)?;
             Ok(Tried { kernel: kernel.clone(), surfaces, score, low_rank: None, is_chosen: false })
         })
     }
@@ -254,6 +254,7 @@ impl<'a> Trials<'a> {
             }
         };
         (self.stage)("choosing")?;
+        let targets = self.fit.clipped(targets, &self.design.y);
         let candidate = self.fit.judge(kernel.clone(), spectrum, targets, &extras)?;
         Ok(Candidate { reduction, ..candidate })
     }
@@ -308,7 +309,7 @@ impl<'a> Trials<'a> {
         let weights = self.design.weights.as_deref();
         let low_rank = Some((found.matrix.cols(), found.mean_residual));
         let spectrum = Spectrum::from_factor(found.matrix, weights, self.fit.offset)?;
-        let targets = spectrum.targets(&self.design.y)?;
+        let targets = self.fit.clipped(spectrum.targets(&self.design.y)?, &self.design.y);
         let extras = Extras { folds: self.folds.clone(), unlabelled: None };
         let Candidate { surfaces, score, .. } = self.fit.judge(kernel.clone(), spectrum, targets, &extras)?;
         Ok(Tried { kernel: kernel.clone(), surfaces, score, low_rank, is_chosen: false })
@@ -352,6 +353,7 @@ impl<'a> Trials<'a> {
 
     /// A kernel's surfaces, from the journal if it knows them.
     fn remembered(&self, key: &str, kernel: &SharedKernel, compute: impl FnOnce() -> Result<Tried>) -> Result<Tried> {
+        let key = &format!("{key}{}", if self.fit.clip { " clipped" } else { "" });
         let journal = self.fit.journal.as_ref();
         let known = journal.and_then(|journal| journal.recall(key));
         if let Some((rank, (surfaces, score))) =

@@ -125,6 +125,7 @@ impl LinearFit {
             loo_r2: None,
             is_zero: solution.nonzero == 0,
             target_range: y.iter().fold([f64::INFINITY, f64::NEG_INFINITY], |[l, h], v| [l.min(*v), h.max(*v)]),
+            clip: None,
             certificate: facts.certificate,
             loss: "squared".into(),
             penalty: self.penalty.spec(),
