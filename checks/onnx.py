@@ -70,6 +70,8 @@ CASES = {
     "unit range": [*NUMBERS, "--kernel", "gaussian", "--scale", "unit", "--lambda", "1e-6"],
     "logarithms": [*NUMBERS, "--kernel", "matern32", "--scale", "log", "--lambda", "1e-3"],
     "learned metric": [*NUMBERS, "--kernel", "matern52", "--metric", "full"],
+    # Wide beside the rows, little penalised: predictions beyond the targets are cut.
+    "clipped": [*NUMBERS, "--kernel", "gaussian", "--lambda", "1e-9", "--clip"],
     "landmarks": [*NUMBERS, "--kernel", "gaussian", "--rank", "40"],
     "two targets": ["--target", "y,z", "--features", "a,b", "--kernel", "gaussian", "--lambda", "1e-4"],
     "missing cells": [*NUMBERS, "--kernel", "gaussian", "--missing", "mean", "--lambda", "1e-3"],
