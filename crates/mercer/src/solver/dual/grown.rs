@@ -340,7 +340,7 @@ mod tests {
         let x = Matrix::from_fn(n, 3, |i, j| 4.0 * noise(source(i), j) - 2.0);
         let is_second = |i: usize| {
             let side = x.get(i, 0) + (2.0 * x.get(i, 1)).sin() + 0.3 * (noise(i, 7) - 0.5);
-            side > 0.3 && i % rare == 0
+            side > 0.3 && i.is_multiple_of(rare)
         };
         let target: Vec<f64> = (0..n).map(|i| if is_second(i) { 1.0 } else { -1.0 }).collect();
         let size = |i: usize| bound * if weighted { 0.2 + noise(i, 9) } else { 1.0 };
