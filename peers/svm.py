@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Support vector machines: ours beside scikit-learn (LIBSVM) and scikit-learn-intelex, in turns, in one run.
 
-Every fit runs in a process of its own with two threads. The primal objective ½‖f‖² + C Σ loss is computed here, by one
+Every fit runs in a process of its own with two threads, after a small fit of every (rows/200)-th row that is not timed. The primal objective ½‖f‖² + C Σ loss is computed here, by one
 function, from each one's dual coefficients and offset (the better of its own offset and the best one).
 usage: python peers/svm.py DATA [case …]   cases: california-1 california-10 california-100 kin40k-10 parkinsons-10
        svmguide1-10 a9a-1 grid-hinge grid-insensitive; all but the slowest by default

@@ -349,7 +349,11 @@ impl Learn {
     /// Fits a table.
     pub fn fit_frame(&self, frame: &Frame, roles: &Roles) -> Result<Learned> {
         self.check_settings()?;
-        self.run(frame, roles)
+        if self.fixed().is_none() {
+            return self.run(frame, roles);
+        }
+        // Among the threads that share the work: a caller from outside would wait for them, and wake them, at every step.
+        rayon::scope(|_| self.run(frame, roles))
     }
 
     /// The choices that reading a table needs.

@@ -402,13 +402,13 @@ fn learn_number(
         return Err(Error::Column { column: name.to_owned(), problem: "has no value in any row".into() });
     }
     let values = || known().map(|(index, row)| (cells[*row], weights.map_or(1.0, |w| w[index])));
-    let fill = mean_and_deviation(values).0;
+    let (fill, plain_deviation) = mean_and_deviation(values);
     let log = if as_logarithm { Logarithm::for_skewed(&values().collect::<Vec<_>>()) } else { None };
     if as_logarithm && log.is_none() {
         return Ok(None);
     }
     let values = || values().map(|(x, w)| (log.map_or(x, |log| log.of(x)), w));
-    let (mean, deviation) = mean_and_deviation(values);
+    let (mean, deviation) = if log.is_some() { mean_and_deviation(values) } else { (fill, plain_deviation) };
     let (low, high) = values().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), (x, _)| (l.min(x), h.max(x)));
     let (shift, factor) = match scale {
         Scale::None => (0.0, 1.0),
@@ -435,7 +435,10 @@ pub(super) fn mean_and_deviation<I: Iterator<Item = (f64, f64)>>(values: impl Fn
         return (0.0, 0.0);
     }
     let power = exponent_of(largest) + 1;
-    let scaled = || values().map(|(x, w)| (libm::ldexp(x, -power), w));
+    // A product with a power of two is the same number, sooner; only the least numbers have none that is finite.
+    let unit = libm::ldexp(1.0, -power);
+    let scale = |x: f64| if unit.is_finite() { x * unit } else { libm::ldexp(x, -power) };
+    let scaled = || values().map(|(x, w)| (scale(x), w));
     let total: f64 = scaled().map(|(_, w)| w).sum();
     let first: f64 = scaled().map(|(x, w)| x * (w / total)).sum();
     // A second pass takes the rounding of the first mean out again.

@@ -83,8 +83,8 @@ impl Classes {
     /// A column of these classes, as the training table wrote them.
     pub fn column(&self, codes: &[Option<usize>]) -> Column {
         if self.are_numbers {
-            let number = |code: &Option<usize>| code.and_then(|c| self.names[c].parse().ok()).unwrap_or(f64::NAN);
-            Column::Number(codes.iter().map(number).collect())
+            let numbers: Vec<f64> = self.names.iter().map(|name| name.parse().unwrap_or(f64::NAN)).collect();
+            Column::Number(codes.iter().map(|code| code.map_or(f64::NAN, |c| numbers[c])).collect())
         } else {
             Column::Text(codes.iter().map(|code| code.map(|c| self.names[c].clone())).collect())
         }

@@ -70,20 +70,24 @@ impl Learn {
         let [target] = &roles.targets[..] else {
             return Err(Error::argument("the target of a classification", "a single column", roles.targets.len()));
         };
-        let (_, codes) = Classes::read(frame, target)?;
+        let (all, codes) = Classes::read(frame, target)?;
         let mut coded = Frame::new(frame.rows());
         for (name, column) in frame.iter() {
             let column = if name == target { Column::Number(codes.clone()) } else { column.clone() };
             coded.push(name, column)?;
         }
         let design = Design::new(&coded, roles, self.encoding())?;
-        // Classes that only rows without weight or with missing cells have are no classes of this model.
-        let mut kept = Frame::new(design.rows());
-        let (all, _) = Classes::read(frame, target)?;
-        let seen: Vec<Option<usize>> = design.y.col(0).iter().map(|code| Some(*code as usize)).collect();
-        kept.push(target, all.column(&seen))?;
-        let (classes, codes) = Classes::read(&kept, target)?;
-        let codes: Vec<usize> = codes.iter().map(|code| *code as usize).collect();
+        let codes: Vec<usize> = design.y.col(0).iter().map(|code| *code as usize).collect();
+        let (classes, codes) = if design.rows() == frame.rows() {
+            (all, codes)
+        } else {
+            // Classes that only rows without weight or with missing cells have are no classes of this model.
+            let mut kept = Frame::new(design.rows());
+            let seen: Vec<Option<usize>> = codes.into_iter().map(Some).collect();
+            kept.push(target, all.column(&seen))?;
+            let (classes, codes) = Classes::read(&kept, target)?;
+            (classes, codes.iter().map(|code| *code as usize).collect())
+        };
         let weights = self.weights(&design, &classes, &codes)?;
         let group = self.class_group(target, &classes, codes);
         Ok(Targets { design, groups: vec![group], classes: Some(classes), weights })

@@ -15,11 +15,13 @@
 //! | `store` | rows that are kept, in single or double precision |
 //! | `start` | from where, and how far along it |
 //! | `pairs` | a thousand variables: the pair (or the one) that gains most, over and over |
+//! | `grown` | few support vectors among thousands of rows: a set that grows until it has them all |
 //! | `decompose`, `working_set` | many variables: the worst thousand at a time |
 //! | `subspace` | a Newton step over all variables inside their boxes |
 //! | `interior` | an interior point, for what first-order steps do not finish |
 
 mod decompose;
+mod grown;
 mod interior;
 mod pairs;
 mod rows;
@@ -143,8 +145,8 @@ pub fn solve(rows: &dyn KernelRows, problem: &BoxProblem<'_>, settings: &BoxSett
     let mut fitted = Some(fitted);
     let movable = (0..n).filter(|i| problem.lower[*i] < problem.upper[*i]).count();
     let mut search = Search { rows, problem, settings, movable, iterations: 0, best: None };
-    if alpha.iter().all(|a| *a == 0.0) {
-        // The zero function costs nothing to measure, and may be it.
+    if alpha.iter().all(|a| *a == 0.0) && (terms::is_constant_enough(problem) || settings.tolerance >= 1.0) {
+        // The zero function is it: elsewhere its gap is all of its objective.
         search.keep(&alpha, vec![0.0; n]);
     }
     if search.is_done() {
@@ -240,6 +242,16 @@ impl Search<'_> {
         // What is measured afterwards is taken up again if this was too much trust.
         let is_plain = self.settings.tolerance >= PLAIN_GAP && (stored || stored_single)
             || self.settings.tolerance >= SINGLE_PRECISION_GAP && self.settings.is_measured_after;
+        if !stored && rounds[0] && !newton_at_once {
+            let ended = grown::run(self.rows, self.problem, alpha, &mut fitted, &limits)?;
+            self.iterations += ended.as_ref().map_or(0, |ended| ended.sets);
+            if ended.is_some_and(|ended| ended.is_over) {
+                self.measure(alpha, &mut fitted, is_plain);
+                if self.is_done() {
+                    return Ok(());
+                }
+            }
+        }
         for is_single in rounds {
             let iterations = if stored_single {
                 let mut store = store::Borrowed::<f32>::new(self.rows);
@@ -255,17 +267,22 @@ impl Search<'_> {
                 decompose::run(&mut store, self.problem, alpha, &mut fitted, &limits)?
             };
             self.iterations += iterations;
-            terms::project(self.problem, alpha);
-            if is_plain {
-                self.keep(alpha, fitted.clone());
-            } else {
-                fitted = self.judge(alpha);
-            }
+            self.measure(alpha, &mut fitted, is_plain);
             if self.is_done() {
                 break;
             }
         }
         Ok(())
+    }
+
+    /// Measures what a method left: by its own sums, or anew.
+    fn measure(&mut self, alpha: &mut [f64], fitted: &mut Vec<f64>, is_plain: bool) {
+        terms::project(self.problem, alpha);
+        if is_plain {
+            self.keep(alpha, fitted.clone());
+        } else {
+            *fitted = self.judge(alpha);
+        }
     }
 
     fn interior_work(&self) -> f64 {
@@ -288,7 +305,8 @@ impl Search<'_> {
     }
 
     fn finish(mut self) -> Result<BoxSolution> {
-        if self.best.is_none() {
+        if self.best.as_ref().is_none_or(|best| !(best.judgement.relative_gap() <= 1.0)) {
+            // No better than nothing.
             self.judge(&vec![0.0; self.rows.len()]);
         }
         let Some(Found { alpha, fitted, judgement }) = self.best else {

@@ -117,14 +117,14 @@ fn judge(view: &View, problem: &BoxProblem<'_>, alpha: &[f64], fitted: &[f64]) -
 }
 
 /// Variables that are neither at a bound nor at the kink.
-fn inside(problem: &BoxProblem<'_>, alpha: &[f64]) -> Vec<usize> {
+pub(super) fn inside(problem: &BoxProblem<'_>, alpha: &[f64]) -> Vec<usize> {
     (0..alpha.len())
         .filter(|i| alpha[*i] != 0.0 && alpha[*i] > problem.lower[*i] && alpha[*i] < problem.upper[*i])
         .collect()
 }
 
 /// α plus its change, on the bound or on 0 exactly where the change was meant to end there.
-fn moved(problem: &BoxProblem<'_>, i: usize, alpha: f64, change: f64) -> f64 {
+pub(super) fn moved(problem: &BoxProblem<'_>, i: usize, alpha: f64, change: f64) -> f64 {
     for edge in [problem.lower[i], problem.upper[i], 0.0] {
         if edge - alpha == change {
             return edge;

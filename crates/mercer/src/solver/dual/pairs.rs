@@ -69,9 +69,16 @@ impl<T: Element> Block<T> {
 
     /// Makes room for so many variables; what belongs to the last ones is put aside. Returns the padded length.
     pub fn resize(&mut self, variables: usize) -> usize {
-        let size = padded(variables);
         std::mem::swap(&mut self.gram, &mut self.last_gram);
-        self.gram.resize(size * size, T::default());
+        self.make_room(variables)
+    }
+
+    /// The same without putting anything aside.
+    pub fn make_room(&mut self, variables: usize) -> usize {
+        let size = padded(variables);
+        if self.gram.len() < size * size {
+            self.gram.resize(size * size, T::default());
+        }
         let lists = [
             &mut self.diagonal,
             &mut self.alpha,

@@ -50,6 +50,30 @@ pub trait KernelRows: Sync {
         );
     }
 
+    /// Whether values in single precision cost so little that computing them again is better than keeping them; then
+    /// [`block_single`](Self::block_single) and [`add_single`](Self::add_single) are quick.
+    fn has_quick_singles(&self) -> bool {
+        false
+    }
+
+    /// Fills each slice of `out`, which are at least as long as there are columns, with a row's values in these columns.
+    fn block_single(&self, rows: &[usize], columns: &[usize], out: &mut [&mut [f32]]) {
+        let mut row = vec![0.0; self.len()];
+        for (i, out) in rows.iter().zip(out) {
+            self.fill_single(&[*i], &mut [&mut row]);
+            out.iter_mut().zip(columns).for_each(|(x, j)| *x = row[*j]);
+        }
+    }
+
+    /// sums += Σ change · row over these rows and changes, values being in single precision and sums in double.
+    fn add_single(&self, changes: &[(usize, f64)], sums: &mut [f64]) {
+        let mut row = vec![0.0; self.len()];
+        for (i, change) in changes {
+            self.fill_single(&[*i], &mut [&mut row]);
+            sums.iter_mut().zip(&row).for_each(|(sum, x)| *sum += change * f64::from(*x));
+        }
+    }
+
     /// K restricted to these rows and columns, one column of the result per entry of `rows`.
     fn block(&self, rows: &[usize], columns: &[usize]) -> Matrix {
         let n = self.len();
@@ -208,6 +232,37 @@ impl KernelRows for KernelPoints<'_> {
         match &self.singles {
             Some(singles) => singles.fill(self.kernel, rows, out),
             None => self.fill_as(self.points, self.shifted.as_ref(), rows, out, |x| x as f32),
+        }
+    }
+
+    fn has_quick_singles(&self) -> bool {
+        self.singles.as_ref().is_some_and(Singles::are_few_numbers)
+    }
+
+    fn block_single(&self, rows: &[usize], columns: &[usize], out: &mut [&mut [f32]]) {
+        match &self.singles {
+            Some(singles) => {
+                let columns = singles.subset(columns);
+                singles.block(self.kernel, rows, &columns, out);
+            }
+            None => {
+                let points = self.points.subset(columns);
+                let shifted = self.shifted.as_ref().map(|shifted| shifted.subset(columns));
+                self.fill_as(&points, shifted.as_ref(), rows, out, |x| x as f32);
+            }
+        }
+    }
+
+    fn add_single(&self, changes: &[(usize, f64)], sums: &mut [f64]) {
+        match &self.singles {
+            Some(singles) => singles.add(self.kernel, changes, sums),
+            None => {
+                let mut row = vec![0.0; self.len()];
+                for (i, change) in changes {
+                    self.fill(&[*i], &mut [&mut row]);
+                    sums.iter_mut().zip(&row).for_each(|(sum, x)| *sum += change * x);
+                }
+            }
         }
     }
 

@@ -13,6 +13,11 @@ const WIDTH: usize = 64;
 const SPAN: usize = 2048;
 /// Rows that one task fills.
 const GROUP: usize = 16;
+/// Tasks that add to sums, and the most columns of one: values stay in fast memory.
+const SHARES: usize = 8;
+const SHORT_SPAN: usize = 1024;
+/// Features up to which computing a value again is no dearer than keeping it.
+const FEW_FEATURES: usize = 32;
 /// The share of numbers other than zero below which only they are multiplied.
 const SPARSE: f64 = 0.3;
 /// The largest ‖x‖²/ℓ² for which products keep six digits of a kernel value.
@@ -28,6 +33,12 @@ pub(super) struct Singles {
     squares: Vec<f32>,
     /// Whether distances go by products over what is not zero.
     is_sparse: bool,
+}
+
+/// One point.
+struct Own {
+    numbers: Vec<f32>,
+    square: f32,
 }
 
 impl Singles {
@@ -59,21 +70,67 @@ impl Singles {
 
     /// Fills each slice with the row of that place.
     pub fn fill(&self, kernel: &dyn Kernel, rows: &[usize], out: &mut [&mut [f32]]) {
+        self.block(kernel, rows, self, out);
+    }
+
+    /// Some of the points.
+    pub fn subset(&self, rows: &[usize]) -> Self {
+        let mut numbers = Vec::with_capacity((rows.len() + WIDTH) * self.features);
+        for j in 0..self.features {
+            numbers.extend(rows.iter().map(|row| self.numbers[j * self.stride + row]));
+            numbers.extend([0.0; WIDTH]);
+        }
+        let squares = rows.iter().map(|row| self.squares[*row]).collect();
+        Singles { rows: rows.len(), stride: rows.len() + WIDTH, numbers, squares, ..*self }
+    }
+
+    /// Fills each slice with k(row, point) for all points of `columns`, which are some of these.
+    pub fn block(&self, kernel: &dyn Kernel, rows: &[usize], columns: &Singles, out: &mut [&mut [f32]]) {
         rows.par_chunks(GROUP).zip(out.par_chunks_mut(GROUP)).for_each(|(rows, out)| {
-            for start in (0..self.rows).step_by(SPAN) {
-                let end = (start + SPAN).min(self.rows);
+            for start in (0..columns.rows).step_by(SPAN) {
+                let end = (start + SPAN).min(columns.rows);
                 for (row, out) in rows.iter().zip(out.iter_mut()) {
-                    let own: Vec<f32> = (0..self.features).map(|j| self.numbers[j * self.stride + row]).collect();
-                    let out = &mut out[start..end];
-                    if self.is_sparse {
-                        self.by_products(*row, &own, start, out);
-                    } else {
-                        self.by_differences(&own, start, out);
-                    }
-                    kernel.of_distances_single(out);
+                    columns.values(kernel, &self.own(*row), start, &mut out[start..end]);
                 }
             }
         });
+    }
+
+    /// sums += Σ change · row, without a row ever being kept.
+    pub fn add(&self, kernel: &dyn Kernel, changes: &[(usize, f64)], sums: &mut [f64]) {
+        let terms: Vec<(Own, f64)> = changes.iter().map(|(row, change)| (self.own(*row), *change)).collect();
+        let span = self.rows.div_ceil(SHARES).next_multiple_of(WIDTH).min(SHORT_SPAN);
+        sums.par_chunks_mut(span).enumerate().for_each(|(chunk, sums)| {
+            let mut values = [0.0_f32; SHORT_SPAN];
+            let values = &mut values[..sums.len()];
+            for (own, change) in &terms {
+                self.values(kernel, own, chunk * span, values);
+                vectorize(
+                    #[inline(always)]
+                    || add_scaled(sums, values, *change),
+                );
+            }
+        });
+    }
+
+    /// Whether a value takes little more than its exponential.
+    pub fn are_few_numbers(&self) -> bool {
+        !self.is_sparse && self.features <= FEW_FEATURES
+    }
+
+    fn own(&self, row: usize) -> Own {
+        let numbers = (0..self.features).map(|j| self.numbers[j * self.stride + row]).collect();
+        Own { numbers, square: self.squares[row] }
+    }
+
+    /// k(own, point) for the points from `start` on.
+    fn values(&self, kernel: &dyn Kernel, own: &Own, start: usize, out: &mut [f32]) {
+        if self.is_sparse {
+            self.by_products(own, start, out);
+        } else {
+            self.by_differences(&own.numbers, start, out);
+        }
+        kernel.of_distances_single(out);
     }
 
     fn by_differences(&self, own: &[f32], start: usize, out: &mut [f32]) {
@@ -90,15 +147,15 @@ impl Singles {
                             sums[l] += difference * difference;
                         }
                     }
-                    chunk.copy_from_slice(&sums[..chunk.len()]);
+                    put(&sums, chunk);
                 }
             },
         );
     }
 
-    fn by_products(&self, row: usize, own: &[f32], start: usize, out: &mut [f32]) {
-        let entries: Vec<(usize, f32)> = own.iter().copied().enumerate().filter(|(_, x)| *x != 0.0).collect();
-        let square = self.squares[row];
+    fn by_products(&self, own: &Own, start: usize, out: &mut [f32]) {
+        let entries: Vec<(usize, f32)> = own.numbers.iter().copied().enumerate().filter(|(_, x)| *x != 0.0).collect();
+        let square = own.square;
         let squares = &self.squares[start..start + out.len()];
         vectorize(
             #[inline(always)]
@@ -112,7 +169,7 @@ impl Singles {
                             sums[l] += x * column[l];
                         }
                     }
-                    chunk.copy_from_slice(&sums[..chunk.len()]);
+                    put(&sums, chunk);
                 }
                 for (x, other) in out.iter_mut().zip(squares) {
                     let distance = (square + other) - 2.0 * *x;
@@ -120,5 +177,21 @@ impl Singles {
                 }
             },
         );
+    }
+}
+
+/// A whole chunk at once, the last one as far as it goes.
+#[inline(always)]
+fn put(sums: &[f32; WIDTH], chunk: &mut [f32]) {
+    match <&mut [f32; WIDTH]>::try_from(&mut *chunk) {
+        Ok(whole) => *whole = *sums,
+        Err(_) => chunk.copy_from_slice(&sums[..chunk.len()]),
+    }
+}
+
+#[inline(always)]
+fn add_scaled(sums: &mut [f64], values: &[f32], scale: f64) {
+    for (sum, x) in sums.iter_mut().zip(values) {
+        *sum += scale * f64::from(*x);
     }
 }

@@ -1,13 +1,22 @@
 //! Rows of K that are kept in memory while working sets come and go.
 
 use std::marker::PhantomData;
-use std::ops::{Add, Mul, Sub};
+use std::ops::{Add, Div, Mul, Sub};
 
 use super::KernelRows;
 
 /// A number of a kept row, and of the lists that belong to a working set.
 pub(super) trait Element:
-    Copy + Default + PartialOrd + Send + Sync + Into<f64> + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self>
+    Copy
+    + Default
+    + PartialOrd
+    + Send
+    + Sync
+    + Into<f64>
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + Div<Output = Self>
 {
     /// What a sum of a few numbers about 1 is exact to.
     const ROUNDING: f64;

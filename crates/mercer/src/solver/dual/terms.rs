@@ -54,8 +54,39 @@ impl BoxProblem<'_> {
 
 /// Primal, gap and best offset at α, given Kα.
 pub(crate) fn judge(problem: &BoxProblem<'_>, alpha: &[f64], fitted: &[f64]) -> Judgement {
-    let offset = if problem.has_offset { best_offset(problem, fitted) } else { 0.0 };
+    let offset = if problem.has_offset { best_offset(problem, fitted, asked_for(problem, alpha, fitted)) } else { 0.0 };
     judge_at(problem, alpha, fitted, offset)
+}
+
+/// Least and largest offset that variables inside their boxes ask for.
+fn asked_for(problem: &BoxProblem<'_>, alpha: &[f64], fitted: &[f64]) -> Option<(f64, f64)> {
+    let range = (0..alpha.len())
+        .filter(|i| alpha[*i] != 0.0 && alpha[*i] > problem.lower[*i] && alpha[*i] < problem.upper[*i])
+        .map(|i| {
+            let a = alpha[i];
+            problem.target[i] - fitted[i] - problem.epsilon[i].copysign(a) - problem.curvature[i] * a
+        })
+        .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), b| (low.min(b), high.max(b)));
+    (range.0 <= range.1 && range.0.is_finite() && range.1.is_finite()).then_some(range)
+}
+
+/// Whether an offset alone (or nothing at all) may leave no loss: only then is the zero function a minimiser, for its dual objective is 0.
+pub(super) fn is_constant_enough(problem: &BoxProblem<'_>) -> bool {
+    let (mut least, mut most) = if problem.has_offset { (f64::NEG_INFINITY, f64::INFINITY) } else { (0.0, 0.0) };
+    let mut size: f64 = 0.0;
+    for i in 0..problem.target.len() {
+        let (target, epsilon) = (problem.target[i], problem.epsilon[i]);
+        if problem.upper[i] > 0.0 {
+            least = f64::max(least, target - epsilon);
+            size = size.max(target.abs());
+        }
+        if problem.lower[i] < 0.0 {
+            most = f64::min(most, target + epsilon);
+            size = size.max(target.abs());
+        }
+    }
+    // A hair of loss may be rounding, or next to nothing beside nothing: measuring tells.
+    least <= most + 1e-9 * size
 }
 
 /// The same at an offset that is given: any offset bounds from above.
@@ -125,8 +156,9 @@ pub(super) fn near_offset(problem: &BoxProblem<'_>, fitted: &[f64], guess: f64, 
     0.5 * (range.0 + range.1)
 }
 
-/// The middle of the offsets that minimise Σ ℓᵢ(fᵢ + b): where the sum of the best responses changes its sign.
-pub(super) fn best_offset(problem: &BoxProblem<'_>, fitted: &[f64]) -> f64 {
+/// The middle of the offsets that minimise Σ ℓᵢ(fᵢ + b): where the sum of the best responses changes its sign, which is looked for about
+/// a likely range first.
+pub(super) fn best_offset(problem: &BoxProblem<'_>, fitted: &[f64], likely: Option<(f64, f64)>) -> f64 {
     let movable = || (0..fitted.len()).filter(|i| problem.lower[*i] < problem.upper[*i]);
     // Outside of this range all responses pull one way (or none pulls).
     let least = movable().map(|i| problem.target[i] - fitted[i] - problem.epsilon[i]).fold(f64::INFINITY, f64::min);
@@ -135,14 +167,22 @@ pub(super) fn best_offset(problem: &BoxProblem<'_>, fitted: &[f64]) -> f64 {
         return 0.0;
     }
     let margin = 1e-9 * (most - least) + f64::MIN_POSITIVE;
-    let pull = || Pull { problem, fitted, rows: movable().collect(), settled: double::Double::default() };
+    let mut pull = Pull { problem, fitted, rows: movable().collect(), settled: double::Double::default() };
     // Rounding in the sum must not look like a pull.
     let size: f64 = movable().map(|i| bound_size(problem, i)).fold(0.0, f64::max);
     let nothing = 1e-13 * size;
     let mut left = (least - margin, most + margin);
+    if let Some((low, high)) = likely {
+        let room = (high - low).max(1e-6 * (most - least));
+        let near = (low - room, high + room);
+        if near.0 > left.0 && near.1 < left.1 && pull.at(near.0) > nothing && pull.at(near.1) < -nothing {
+            left = near;
+            pull.narrow(near);
+        }
+    }
     let mut right = left;
-    pull().bisect(&mut left, |pull| pull > nothing);
-    pull().bisect(&mut right, |pull| pull >= -nothing);
+    pull.clone().bisect(&mut left, |pull| pull > nothing);
+    pull.bisect(&mut right, |pull| pull >= -nothing);
     let total = |b: f64| -> f64 { movable().map(|i| problem.loss(i, fitted[i] + b)).sum() };
     // A pull that never ends on one side leaves the edge where it is 0 first.
     let (low, high) = (left.1, right.0);
@@ -164,6 +204,7 @@ pub(super) fn best_offset(problem: &BoxProblem<'_>, fitted: &[f64]) -> f64 {
 
 /// Σ of the best responses at an offset, which falls with it, on a range that narrows: rows whose response is the same at both
 /// ends are summed once.
+#[derive(Clone)]
 struct Pull<'a> {
     problem: &'a BoxProblem<'a>,
     fitted: &'a [f64],
@@ -305,7 +346,7 @@ mod tests {
                 }
             }
             assert!(pull.rows.len() < 60);
-            let best = best_offset(&problem, &fitted);
+            let best = best_offset(&problem, &fitted, None);
             assert!(plain(best - 1e-3) >= -1e-9 && plain(best + 1e-3) <= 1e-9);
             let near = near_offset(&problem, &fitted, best + 0.05, 0.1);
             assert!(plain(near - 1e-3) >= -1e-9 && plain(near + 1e-3) <= 1e-9);

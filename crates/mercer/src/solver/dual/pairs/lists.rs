@@ -65,36 +65,71 @@ pub(super) fn extremes<T: Element>(lists: &mut Lists<T>, row: &[T], other: &[T],
     let mut most = [T::of(f64::NEG_INFINITY); WIDTH];
     let (mut turn, one) = (T::default(), T::of(1.0));
     let Lists { gradient, up, down, .. } = lists;
-    let turns = gradient.chunks_exact_mut(WIDTH).zip(up.chunks_exact(WIDTH)).zip(down.chunks_exact(WIDTH));
-    for (((g, u), d), (k, o)) in turns.zip(row.chunks_exact(WIDTH).zip(other.chunks_exact(WIDTH))) {
+    let turns = whole_mut(gradient).iter_mut().zip(whole(up)).zip(whole(down));
+    for (((sums, u), d), (k, o)) in turns.zip(whole(row).iter().zip(whole(other))) {
+        // Copies: what is written is then known to be none of what is read.
+        let (mut g, u, d, k, o) = (*sums, *u, *d, *k, *o);
         for l in 0..WIDTH {
-            let value = g[l] + (s * k[l] + t * o[l]);
-            g[l] = value;
-            let rise = value + u[l];
+            g[l] = g[l] + (s * k[l] + t * o[l]);
+            let rise = g[l] + u[l];
             let is_less = rise < least[l];
             least[l] = if is_less { rise } else { least[l] };
             place[l] = if is_less { turn } else { place[l] };
-            let fall = value + d[l];
+            let fall = g[l] + d[l];
             most[l] = if fall > most[l] { fall } else { most[l] };
         }
+        *sums = g;
         turn = turn + one;
     }
-    let mut best = (0, infinity);
-    let mut highest = T::of(f64::NEG_INFINITY);
-    for l in 0..WIDTH {
-        if least[l] < best.1 {
-            best = (at(place[l], l), least[l]);
-        }
-        highest = if most[l] > highest { most[l] } else { highest };
-    }
-    (best.0, best.1, highest)
+    let lowest = least_of(least);
+    (first_with(&least, lowest, &place), lowest, most_of(most))
 }
 
-/// The number that a turn and a lane of it stand for.
+/// The turns of a list, whose length is padded to whole ones.
 #[inline(always)]
-fn at<T: Element>(turn: T, lane: usize) -> usize {
-    let turn: f64 = turn.into();
-    turn as usize * WIDTH + lane
+fn whole<T>(list: &[T]) -> &[[T; WIDTH]] {
+    list.as_chunks().0
+}
+
+#[inline(always)]
+fn whole_mut<T>(list: &mut [T]) -> &mut [[T; WIDTH]] {
+    list.as_chunks_mut().0
+}
+
+/// The least of the lanes, by halves: no lane waits for all those before it.
+#[inline(always)]
+fn least_of<T: Element>(lanes: [T; WIDTH]) -> T {
+    #[inline(always)]
+    fn half<T: Element, const N: usize, const HALF: usize>(lanes: [T; N]) -> [T; HALF] {
+        let mut out = [T::default(); HALF];
+        for l in 0..HALF {
+            out[l] = if lanes[l + HALF] < lanes[l] { lanes[l + HALF] } else { lanes[l] };
+        }
+        out
+    }
+    let lanes = half::<T, 16, 8>(half::<T, WIDTH, 16>(lanes));
+    half::<T, 2, 1>(half::<T, 4, 2>(half::<T, 8, 4>(lanes)))[0]
+}
+
+#[inline(always)]
+fn most_of<T: Element>(mut lanes: [T; WIDTH]) -> T {
+    for x in &mut lanes {
+        *x = T::default() - *x;
+    }
+    T::default() - least_of(lanes)
+}
+
+/// The first number of those whose lane has this value, turns and lanes being counted together.
+#[inline(always)]
+fn first_with<T: Element>(lanes: &[T; WIDTH], value: T, turns: &[T; WIDTH]) -> usize {
+    let (width, none) = (T::of(WIDTH as f64), T::of(f64::INFINITY));
+    let mut numbers = [none; WIDTH];
+    for l in 0..WIDTH {
+        let number = turns[l] * width + T::of(l as f64);
+        numbers[l] = if lanes[l] == value { number } else { none };
+    }
+    let first: f64 = least_of(numbers).into();
+    first as usize
 }
 
 /// The j that may go down and gains most together with i: (d_j − u_i)²/(curvature of the pair). Fractions are compared by
@@ -104,10 +139,11 @@ pub(super) fn partner<T: Element>(lists: &Lists<T>, row: &[T], bent: &[T], lowes
     let (zero, one, two, flat) = (T::default(), T::of(1.0), T::of(2.0), T::of(FLAT));
     let mut over = [zero; WIDTH];
     let mut under = [one; WIDTH];
-    let mut place = [zero - one; WIDTH];
+    let mut place = [zero; WIDTH];
     let mut turn = zero;
-    let turns = lists.gradient.chunks_exact(WIDTH).zip(lists.down.chunks_exact(WIDTH));
-    for ((g, d), (k, b)) in turns.zip(row.chunks_exact(WIDTH).zip(bent.chunks_exact(WIDTH))) {
+    let turns = whole(&lists.gradient).iter().zip(whole(&lists.down));
+    for ((g, d), (k, b)) in turns.zip(whole(row).iter().zip(whole(bent))) {
+        let (g, d, k, b) = (*g, *d, *k, *b);
         for l in 0..WIDTH {
             let excess = g[l] + d[l] - lowest;
             // Not down at all is −∞, which its square would hide.
@@ -122,15 +158,12 @@ pub(super) fn partner<T: Element>(lists: &Lists<T>, row: &[T], bent: &[T], lowes
         }
         turn = turn + one;
     }
-    let mut best = (None, 0.0);
+    let mut gains = [zero; WIDTH];
     for l in 0..WIDTH {
-        let (over, under): (f64, f64) = (over[l].into(), under[l].into());
-        let gain = over / under;
-        if place[l] >= zero && gain > best.1 {
-            best = (Some(at(place[l], l)), gain);
-        }
+        gains[l] = over[l] / under[l];
     }
-    best.0
+    let most = most_of(gains);
+    (most > zero).then(|| first_with(&gains, most, &place))
 }
 
 /// g += s·row; then which variable alone gains most, and the largest violation.
@@ -142,12 +175,12 @@ pub(super) fn most_gaining<T: Element>(lists: &mut Lists<T>, inverse: &[T], row:
     let mut worst = [zero; WIDTH];
     let (mut turn, one) = (zero, T::of(1.0));
     let Lists { gradient, up, down, .. } = lists;
-    let turns = gradient.chunks_exact_mut(WIDTH).zip(up.chunks_exact(WIDTH)).zip(down.chunks_exact(WIDTH));
-    for (((g, u), d), (k, i)) in turns.zip(row.chunks_exact(WIDTH).zip(inverse.chunks_exact(WIDTH))) {
+    let turns = whole_mut(gradient).iter_mut().zip(whole(up)).zip(whole(down));
+    for (((sums, u), d), (k, i)) in turns.zip(whole(row).iter().zip(whole(inverse))) {
+        let (mut g, u, d, k, i) = (*sums, *u, *d, *k, *i);
         for l in 0..WIDTH {
-            let value = g[l] + s * k[l];
-            g[l] = value;
-            let (rise, fall) = (zero - (value + u[l]), value + d[l]);
+            g[l] = g[l] + s * k[l];
+            let (rise, fall) = (zero - (g[l] + u[l]), g[l] + d[l]);
             let violation = if rise > fall { rise } else { fall };
             let violation = if violation > zero { violation } else { zero };
             let own = violation * violation * i[l];
@@ -156,15 +189,8 @@ pub(super) fn most_gaining<T: Element>(lists: &mut Lists<T>, inverse: &[T], row:
             place[l] = if is_more { turn } else { place[l] };
             worst[l] = if violation > worst[l] { violation } else { worst[l] };
         }
+        *sums = g;
         turn = turn + one;
     }
-    let mut best = (0, zero);
-    let mut largest = zero;
-    for l in 0..WIDTH {
-        if gain[l] > best.1 {
-            best = (at(place[l], l), gain[l]);
-        }
-        largest = if worst[l] > largest { worst[l] } else { largest };
-    }
-    (best.0, largest)
+    (first_with(&gain, most_of(gain), &place), most_of(worst))
 }

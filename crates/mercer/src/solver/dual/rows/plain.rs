@@ -25,14 +25,15 @@ impl KernelPoints<'_> {
             self.values(&points, shifted.as_ref(), rows, start, width, out);
         };
         let mut product = vec![0.0; alpha.len()];
+        // No longer than needed: short buffers come from memory that is there already.
+        let buffer = || vec![0.0; GROUP * SPAN.min(support.len())];
 
         let bounds = strips(support.len());
         let parts: Vec<Vec<f64>> = (1..bounds.len())
             .into_par_iter()
-            .map_init(
-                || vec![0.0; GROUP * SPAN],
-                |buffer, strip| triangle(&support, &weights, bounds[strip - 1], bounds[strip], &tile, buffer),
-            )
+            .map_init(buffer, |buffer, strip| {
+                triangle(&support, &weights, bounds[strip - 1], bounds[strip], &tile, buffer)
+            })
             .collect();
         for (part, from) in parts.iter().zip(&bounds) {
             part.iter().zip(&support[*from..]).for_each(|(sum, row)| product[*row] += sum);
@@ -40,21 +41,18 @@ impl KernelPoints<'_> {
 
         let sums: Vec<Vec<f64>> = others
             .par_chunks(GROUP)
-            .map_init(
-                || vec![0.0; GROUP * SPAN],
-                |buffer, rows| {
-                    let mut sums = vec![0.0; rows.len()];
-                    for start in (0..support.len()).step_by(SPAN) {
-                        let width = SPAN.min(support.len() - start);
-                        let values = &mut buffer[..rows.len() * width];
-                        tile(rows, start, width, values);
-                        for (sum, values) in sums.iter_mut().zip(values.chunks_exact(width)) {
-                            *sum += dot(values, &weights[start..start + width]);
-                        }
+            .map_init(buffer, |buffer, rows| {
+                let mut sums = vec![0.0; rows.len()];
+                for start in (0..support.len()).step_by(SPAN) {
+                    let width = SPAN.min(support.len() - start);
+                    let values = &mut buffer[..rows.len() * width];
+                    tile(rows, start, width, values);
+                    for (sum, values) in sums.iter_mut().zip(values.chunks_exact(width)) {
+                        *sum += dot(values, &weights[start..start + width]);
                     }
-                    sums
-                },
-            )
+                }
+                sums
+            })
             .collect();
         others.iter().zip(sums.iter().flatten()).for_each(|(row, sum)| product[*row] = *sum);
         product
