@@ -9,7 +9,9 @@ use crate::linalg::Matrix;
 use crate::solver::power;
 use crate::spectrum::interpolation::Lanes;
 use crate::spectrum::row_tables::MANY_ROWS;
-use crate::spectrum::{DeletedGroup, Grid, Remembered, RowTables, Spectrum, Tabulated, Target};
+use crate::spectrum::{
+    DeletedGroup, FormTarget, Grid, Remembered, RowTables, Spectrum, Tabulated, Target, TridiagonalForm,
+};
 
 /// Leave-one-out residuals yᵢ − f₋ᵢ(xᵢ) − b₋ᵢ and their weighted mean square.
 #[derive(Debug, Clone, PartialEq)]
@@ -217,6 +219,17 @@ impl HeldOut {
         let deletions = Deletions::Rows(Box::new(spectrum.tabulate_rows(targets, low, high, below_one)?));
         let weights = (0..spectrum.rows()).map(|row| spectrum.weight(row)).collect();
         Some(HeldOut { deletions, weights, targets: targets.len() })
+    }
+
+    /// All single deletions on a tridiagonal form.
+    pub fn rows_of_form(
+        form: &TridiagonalForm,
+        targets: &[&FormTarget],
+        (low, high): (f64, f64),
+        below_one: bool,
+    ) -> Option<Self> {
+        let deletions = Deletions::Rows(Box::new(form.tabulate_rows(targets, low, high, below_one)?));
+        Some(HeldOut { deletions, weights: vec![1.0; form.rows()], targets: targets.len() })
     }
 
     /// Folds.

@@ -4,8 +4,11 @@
 //! rounding level *is* the matrix. With thousands of rows factors of limited rank tell which kernels are worth a full
 //! decomposition, and those near the best get one. Smaller problems are decomposed two at a time, side by side.
 
+use std::sync::Mutex;
+
 use rayon::prelude::*;
 
+use super::tridiagonal::{KeptForm, MOST};
 use super::{Candidate, Stage, Tried, recorded};
 use crate::criterion::formula::Formula;
 use crate::criterion::{Criterion, Folds};
@@ -40,10 +43,14 @@ pub(super) struct Trials<'a> {
     /// As given, and those with lengthscales between that were added.
     kernels: Vec<SharedKernel>,
     pub(super) design: &'a Design,
-    method: Method,
+    pub(super) method: Method,
     folds: Option<Folds>,
     unlabelled: Option<Points>,
-    source: GramSource<'a>,
+    pub(super) source: GramSource<'a>,
+    /// The point of each row, where equal ones are told apart from others.
+    pub(super) places: Vec<usize>,
+    /// Tridiagonal forms of the best kernels so far.
+    pub(super) forms: Mutex<Vec<KeptForm>>,
     pub(super) stage: Stage<'a>,
 }
 
@@ -81,7 +88,9 @@ impl<'a> Trials<'a> {
             Method::LowRank { .. } => GramSource::new(&design.points, &[]),
             _ => GramSource::new(&design.points, kernels),
         };
-        Ok(Trials { fit, kernels: kernels.to_vec(), design, method, folds, unlabelled, source, stage })
+        let places = if design.rows() <= MOST { design.places_of_points() } else { Vec::new() };
+        let (kernels, forms) = (kernels.to_vec(), Mutex::new(Vec::new()));
+        Ok(Trials { fit, kernels, design, method, folds, unlabelled, source, places, forms, stage })
     }
 
     /// What was tried, and the best candidate with its decomposition.
@@ -92,9 +101,15 @@ impl<'a> Trials<'a> {
         let is_side_by_side =
             self.kernels.len() > 1 && self.design.rows() <= SIDE_BY_SIDE && self.method == Method::Spectral;
         let indices: Vec<usize> = (0..self.kernels.len()).collect();
-        for pair in indices.chunks(if is_side_by_side { 2 } else { 1 }) {
+        // Forms are small enough to keep only the best, and a kernel of low rank is done in no time: who is free takes the next.
+        let together = match (self.suits_tridiagonal(), is_side_by_side) {
+            (true, true) => indices.len(),
+            (false, true) => 2,
+            _ => 1,
+        };
+        for pair in indices.chunks(together) {
             let results: Vec<Result<(Tried, Option<Candidate>)>> = if is_side_by_side {
-                pair.par_iter().map(|index| side_by_side(|| self.try_one(*index, &screened))).collect()
+                pair.par_iter().with_max_len(1).map(|index| side_by_side(|| self.try_one(*index, &screened))).collect()
             } else {
                 pair.iter().map(|index| self.try_one(*index, &screened)).collect()
             };
@@ -121,12 +136,15 @@ impl<'a> Trials<'a> {
         let best = best_of(&tried).ok_or_else(nothing_to_choose)?;
         let candidate = match decomposed.swap_remove(best) {
             Some(candidate) => candidate,
-            // Its surface came from a factor or from the journal; the model needs the decomposition.
-            None => {
-                let again = || self.candidate(&self.kernels[best]);
-                // As it is made in a run that was never stopped: the same bits.
-                if is_side_by_side { side_by_side(again)? } else { again()? }
-            }
+            // Its surface came from a form, a factor or the journal; the model needs the decomposition.
+            None => match self.decompose_form(best, &tried[best])? {
+                Some(candidate) => candidate,
+                None => {
+                    let again = || self.candidate(&self.kernels[best]);
+                    // As it is made in a run that was never stopped: the same bits.
+                    if is_side_by_side { side_by_side(again)? } else { again()? }
+                }
+            },
         };
         tried[best].is_chosen = true;
         Ok((tried, candidate))
@@ -225,6 +243,9 @@ impl<'a> Trials<'a> {
             if let Some(found) = self.by_factor(kernel)? {
                 return Ok(found);
             }
+            if let Some(found) = self.by_tridiagonal(index, kernel)? {
+                return Ok(found);
+            }
             let candidate = self.candidate(kernel)?;
             let (surfaces, score) = (candidate.surfaces.clone(), candidate.score);
             let low_rank = candidate.reduction.as_ref().map(|reduction| (reduction.rank(), reduction.mean_residual()));
@@ -279,7 +300,7 @@ impl<'a> Trials<'a> {
     }
 
     /// Whether there is anything to compare on factors, and a criterion that can be read off them.
-    fn suits_factors(&self) -> bool {
+    pub(super) fn suits_factors(&self) -> bool {
         let reads = self.unlabelled.is_none() && self.fit.criterion != Criterion::Formula(Formula::Likelihood);
         let is_precomputed = self.kernels.iter().any(|kernel| kernel.is_precomputed());
         let is_exact = !matches!(self.method, Method::Primal | Method::LowRank { .. });
