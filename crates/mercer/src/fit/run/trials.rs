@@ -5,6 +5,7 @@
 //! decomposition, and those near the best get one. Smaller problems are decomposed two at a time, side by side.
 
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 
@@ -102,14 +103,14 @@ impl<'a> Trials<'a> {
             self.kernels.len() > 1 && self.design.rows() <= SIDE_BY_SIDE && self.method == Method::Spectral;
         let indices: Vec<usize> = (0..self.kernels.len()).collect();
         // Forms are small enough to keep only the best, and a kernel of low rank is done in no time: who is free takes the next.
-        let together = match (self.suits_tridiagonal(), is_side_by_side) {
+        let together: usize = match (self.suits_tridiagonal(), is_side_by_side) {
             (true, true) => indices.len(),
             (false, true) => 2,
             _ => 1,
         };
         for pair in indices.chunks(together) {
             let results: Vec<Result<(Tried, Option<Candidate>)>> = if is_side_by_side {
-                pair.par_iter().with_max_len(1).map(|index| side_by_side(|| self.try_one(*index, &screened))).collect()
+                two_at_a_time(pair, |index| side_by_side(|| self.try_one(index, &screened)))
             } else {
                 pair.iter().map(|index| self.try_one(*index, &screened)).collect()
             };
@@ -157,9 +158,9 @@ impl<'a> Trials<'a> {
         let indices: Vec<usize> = (0..self.kernels.len()).collect();
         let is_side_by_side = self.kernels.len() > 1 && self.design.rows() <= SIDE_BY_SIDE;
         let mut tried: Vec<Tried> = Vec::new();
-        for pair in indices.chunks(if is_side_by_side { 2 } else { 1 }) {
+        for pair in indices.chunks(if is_side_by_side { indices.len().max(1) } else { 1 }) {
             let results: Vec<Result<Tried>> = if is_side_by_side {
-                pair.par_iter().map(|index| side_by_side(|| self.try_banded(*index, &screened))).collect()
+                two_at_a_time(pair, |index| side_by_side(|| self.try_banded(index, &screened)))
             } else {
                 pair.iter().map(|index| self.try_banded(*index, &screened)).collect()
             };
@@ -390,6 +391,21 @@ impl<'a> Trials<'a> {
         }
         Ok(found)
     }
+}
+
+/// What a task makes of each index, in their order: two go on at a time, and who is done takes the next.
+fn two_at_a_time<R: Send>(indices: &[usize], task: impl Fn(usize) -> R + Sync) -> Vec<R> {
+    let next = AtomicUsize::new(0);
+    let take = |_: usize| -> Vec<(usize, R)> {
+        std::iter::from_fn(|| {
+            let place = next.fetch_add(1, Ordering::Relaxed);
+            indices.get(place).map(|index| (place, task(*index)))
+        })
+        .collect()
+    };
+    let mut found: Vec<(usize, R)> = [0, 1].into_par_iter().flat_map_iter(take).collect();
+    found.sort_by_key(|(place, _)| *place);
+    found.into_iter().map(|(_, result)| result).collect()
 }
 
 fn nothing_to_choose() -> Error {

@@ -86,7 +86,14 @@ pub(super) fn reduce(a: &mut Matrix) -> (Vec<f64>, Vec<f64>) {
             let norm = if has_tail { head.hypot(squares.sqrt()) } else { head.abs() };
             let scale = if has_tail { 1.0 / (head + norm.copysign(head)) } else { 0.0 };
             let v = &mut panel.col_mut(j)[floor(c + 1)..];
-            v.iter_mut().zip(tail).for_each(|(v, x)| *v = x * scale);
+            vectorize(
+                #[inline(always)]
+                || {
+                    for (v, x) in v.iter_mut().zip(tail) {
+                        *v = x * scale;
+                    }
+                },
+            );
             panel.col_mut(j)[c + 1] = 1.0;
             subdiagonal[c] = -norm.copysign(head);
             a.col_mut(c)[c + 1..].copy_from_slice(&panel.col(j)[c + 1..n]);
@@ -120,8 +127,14 @@ fn image_of(below: &Columns, diagonal: &[f64], panel: &Columns, j: usize, from: 
     let n = below.stride;
     let (v, first) = (panel.col(j), floor(from));
     let mut image: Vec<f64> = vec![0.0; n];
-    let own = image[first..].iter_mut().zip(v[first..].iter().zip(&diagonal[first..]));
-    own.for_each(|(x, (v, d))| *x = v * d);
+    vectorize(
+        #[inline(always)]
+        || {
+            for (x, (v, d)) in image[first..].iter_mut().zip(v[first..].iter().zip(&diagonal[first..])) {
+                *x = v * d;
+            }
+        },
+    );
     // Forwards and backwards in turn: what was read last is still near.
     let groups = (from..below.cols - 3).step_by(4);
     if from.is_multiple_of(2) {
@@ -139,7 +152,15 @@ fn image_of(below: &Columns, diagonal: &[f64], panel: &Columns, j: usize, from: 
     image[..from].fill(0.0);
     let tau = 0.5 * dot(&v[first..], &v[first..]);
     let middle = 0.5 * dot(&image[first..], &v[first..]) / tau;
-    image[first..].iter_mut().zip(&v[first..]).for_each(|(x, v)| *x = (*x - middle * v) / tau);
+    let scale = 1.0 / tau;
+    vectorize(
+        #[inline(always)]
+        || {
+            for (x, v) in image[first..].iter_mut().zip(&v[first..]) {
+                *x = (*x - middle * v) * scale;
+            }
+        },
+    );
     image
 }
 
@@ -231,7 +252,14 @@ fn subtract(target: &mut [f64], panel: &Columns, known: usize, from: usize, fact
 fn apply_panel(below: &mut Columns, diagonal: &mut [f64], panel: &Columns, start: usize) {
     for q in 0..PANEL {
         let entries = panel.col(q)[start..].iter().zip(&panel.col(PANEL + q)[start..]);
-        diagonal[start..].iter_mut().zip(entries).for_each(|(d, (v, w))| *d -= 2.0 * v * w);
+        vectorize(
+            #[inline(always)]
+            || {
+                for (d, (v, w)) in diagonal[start..].iter_mut().zip(entries) {
+                    *d -= 2.0 * v * w;
+                }
+            },
+        );
     }
     let mut turned = Columns::zeros(below.stride, 2 * PANEL);
     for q in 0..PANEL {
