@@ -177,9 +177,24 @@ fn leave_one_out_together(
 ) -> Vec<HeldOutError> {
     let others = spectrum.rows() as f64 - 1.0;
     let gammas: Vec<f64> = log_lambdas.iter().map(|log_lambda| libm::exp(*log_lambda) * others).collect();
-    let residuals = spectrum.residuals_at(every, targets, &gammas);
+    errors_of(&spectrum.residuals_at(every, targets, &gammas))
+}
+
+/// The same on a tridiagonal form.
+pub(crate) fn leave_one_out_on_form(
+    form: &TridiagonalForm,
+    targets: &[&FormTarget],
+    log_lambdas: &[f64],
+) -> Option<Vec<HeldOutError>> {
+    let others = form.rows() as f64 - 1.0;
+    let gammas: Vec<f64> = log_lambdas.iter().map(|log_lambda| libm::exp(*log_lambda) * others).collect();
+    Some(errors_of(&form.residuals_at(targets, &gammas)?))
+}
+
+/// Mean squares of residuals, rows × λ for every target.
+fn errors_of(residuals: &[Matrix]) -> Vec<HeldOutError> {
     let n = residuals.first().map_or(0, Matrix::rows) as f64;
-    (0..gammas.len())
+    (0..residuals.first().map_or(0, Matrix::cols))
         .map(|l| {
             let of = |residuals: &Matrix| {
                 let squares = residuals.col(l).iter().map(|e| e * e);

@@ -6,7 +6,7 @@ use super::judge::{HIGHEST, LOWEST, Score};
 use super::lambdas::lambdas_between;
 use super::{Scorer, Search};
 use crate::criterion::Criterion;
-use crate::criterion::held_out::{HeldOut, HeldOutError};
+use crate::criterion::held_out::{HeldOut, HeldOutError, leave_one_out_on_form};
 use crate::solver::power;
 use crate::spectrum::{Curve, FormTarget, TridiagonalForm};
 
@@ -34,9 +34,9 @@ impl<'a> TridiagonalJudge<'a> {
         Some(TridiagonalJudge { form, targets: targets.to_vec(), units, range, tables: Default::default() })
     }
 
-    /// Whether tables can be made: T + γI is definite for every γ of them.
-    pub fn is_possible(&self, below_one: bool) -> bool {
-        self.table(below_one).is_some()
+    /// Whether tables for these exponents can be made: T + γI is definite for every γ of them.
+    pub fn is_possible(&self, exponents: &[f64]) -> bool {
+        exponents == [2.0] || self.table(exponents.iter().any(|m| *m < 1.0)).is_some()
     }
 
     fn table(&self, below_one: bool) -> Option<&HeldOut> {
@@ -52,8 +52,15 @@ impl<'a> TridiagonalJudge<'a> {
 
 impl Scorer for TridiagonalJudge<'_> {
     fn scores(&self, asked: &[(f64, Vec<f64>)]) -> Vec<Vec<Score>> {
-        let table = self.table(asked.iter().any(|(exponent, _)| *exponent < 1.0));
-        let errors = table.map_or_else(Vec::new, |table| table.errors(asked));
+        // At exponent 2 every deletion has the same ridge.
+        let is_plain = asked.iter().all(|(exponent, _)| *exponent == 2.0);
+        let errors: Vec<Vec<HeldOutError>> = if is_plain && self.tables.iter().all(|table| table.get().is_none()) {
+            let one = |(_, log_lambdas): &(f64, Vec<f64>)| leave_one_out_on_form(self.form, &self.targets, log_lambdas);
+            asked.iter().map(one).collect::<Option<_>>().unwrap_or_default()
+        } else {
+            let table = self.table(asked.iter().any(|(exponent, _)| *exponent < 1.0));
+            table.map_or_else(Vec::new, |table| table.errors(asked))
+        };
         let score = |error: &HeldOutError| {
             let standard_error = Some(self.add(&error.standard_error));
             Score { value: self.add(&error.mse), standard_error }

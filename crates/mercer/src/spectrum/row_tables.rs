@@ -4,7 +4,7 @@
 //! root between two of its points. The whole table is four matrix products.
 //!
 //! In log γ the curves are sums of logistic functions, analytic in a strip of half-width π: polynomials through 22
-//! points 0.4 apart err by less than 1e-8. The logarithm of N₋ has singularities at half that distance, and is taken of
+//! points 0.36 apart err by about 1e-9. The logarithm of N₋ has singularities at half that distance, and is taken of
 //! the polynomial. Beyond the spectrum the sums are polynomials in 1/γ, and a few columns of the products give all others.
 
 use std::array;
@@ -22,7 +22,7 @@ use crate::simd::vectorize;
 pub(super) const CHUNK: usize = SingleTiles::TILE;
 const _: () = assert!(CHUNK.is_multiple_of(LANES));
 /// Spacing in log γ.
-pub(super) const STEP: f64 = 0.4;
+pub(super) const STEP: f64 = 0.36;
 /// The same with many rows, whose tables take memory: polynomials err by about 1e-7 then.
 const WIDE_STEP: f64 = 0.5;
 /// From so many rows on.

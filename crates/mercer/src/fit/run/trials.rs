@@ -187,6 +187,9 @@ impl<'a> Trials<'a> {
             if let Some(found) = self.by_factor(kernel)? {
                 return Ok(found);
             }
+            if let Some(found) = self.by_tridiagonal(index, kernel)? {
+                return Ok(found);
+            }
             (self.stage)("Gram matrix")?;
             let gram = self.source.lower(&**kernel);
             (self.stage)("reducing to a band")?;

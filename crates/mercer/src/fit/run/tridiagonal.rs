@@ -30,7 +30,8 @@ impl Trials<'_> {
         let is_free = self.fit.fixed().is_none() && self.fit.constraint.is_none();
         let is_plain = self.design.weights.is_none() && self.fit.criterion == Criterion::LeaveOneOut;
         let is_small = (FEWEST..=MOST).contains(&self.design.rows());
-        self.suits_factors() && self.method == Method::Spectral && is_free && is_plain && is_small
+        let needs_them = matches!(self.method, Method::Spectral | Method::Band);
+        self.suits_factors() && needs_them && is_free && is_plain && is_small
     }
 
     /// The surfaces of a kernel on its tridiagonal form; `None` where that does not give them.
@@ -41,7 +42,8 @@ impl Trials<'_> {
         let Some(form) = self.form(kernel)? else { return Ok(None) };
         (self.stage)("choosing")?;
         let Some((surfaces, score)) = self.fit.surfaces_on_form(&form, &self.design.y) else { return Ok(None) };
-        if let Ok(mut kept) = self.forms.lock() {
+        // Ridges alone end with a Cholesky factor.
+        if let (Method::Spectral, Ok(mut kept)) = (self.method, self.forms.lock()) {
             kept.push(KeptForm { index, score, form });
             let lowest = kept.iter().map(|kept| kept.score).fold(f64::INFINITY, f64::min);
             kept.retain(|kept| kept.score <= lowest + NEAR * lowest.abs());
@@ -104,7 +106,7 @@ impl Fit {
             let members: Vec<&FormTarget> = group.iter().map(|t| &targets[*t]).collect();
             // A constant target has no surface; every λ gives the same model.
             let Some(judge) = TridiagonalJudge::new(form, &members, &search) else { continue };
-            if !judge.is_possible(search.exponents.iter().any(|m| *m < 1.0)) {
+            if !judge.is_possible(&search.exponents) {
                 return None;
             }
             let Some(surface) = search.run(&judge, &group) else { continue };
