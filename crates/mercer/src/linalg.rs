@@ -10,6 +10,7 @@ mod qr;
 mod single;
 mod tall;
 pub(crate) mod tile;
+pub(crate) mod tridiagonal;
 
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::matmul::triangular::{self, BlockStructure};

@@ -6,6 +6,7 @@ mod judge;
 mod lambdas;
 mod landmarks;
 mod narrow;
+mod tridiagonal_judge;
 
 pub use along::PathPoint;
 pub(crate) use band_judge::{BandJudge, suits as suits_band};
@@ -13,9 +14,10 @@ pub use judge::Score;
 pub(crate) use judge::{Extras, Judge};
 pub(crate) use lambdas::{lambdas_along, useful_ridges};
 pub(crate) use landmarks::compared_landmarks;
+pub(crate) use tridiagonal_judge::TridiagonalJudge;
 
 use crate::criterion::Criterion;
-use crate::spectrum::Path;
+use crate::spectrum::Curve;
 use judge::{HIGHEST, LOWEST};
 use lambdas::lambdas_between;
 
@@ -46,7 +48,8 @@ impl Scorer for Judge<'_> {
 
     fn useful_lambdas(&self, exponent: f64) -> Vec<f64> {
         let spectrum = self.spectrum();
-        lambdas_between(self.path(), spectrum.largest(), spectrum.weight_sum(), exponent, self.useful())
+        let point = &mut |t: f64| self.path().point(t);
+        lambdas_between(point, spectrum.largest(), spectrum.weight_sum(), exponent, self.useful())
     }
 
     fn criterion(&self) -> &Criterion {
@@ -124,13 +127,17 @@ const SECTIONS: usize = 8;
 
 impl Search {
     /// The range of γ (logarithms, relative to the largest eigenvalue) that given λ can lead to.
-    pub fn range(&self, path: &Path, largest: f64, weight_sum: f64) -> Option<(f64, f64)> {
+    pub fn range(&self, path: &mut impl Curve, largest: f64) -> Option<(f64, f64)> {
         let lambdas = self.lambdas.as_ref()?;
-        let unit = libm::log(largest / weight_sum);
+        let unit = libm::log(largest / path.weight_sum());
+        // Deletions move the ridge; below exponent 1 they may jump anywhere.
+        if self.exponents.iter().any(|m| *m < 1.5) {
+            return Some((LOWEST, HIGHEST));
+        }
         let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
         for exponent in &self.exponents {
             for lambda in [lambdas.first()?, lambdas.last()?] {
-                match crate::solver::power::minimum(path, *exponent, *lambda).log_ridge {
+                match crate::solver::power::minimise(path, *exponent, libm::log(*lambda), None).log_ridge {
                     Some(t) => {
                         low = low.min(t - unit);
                         high = high.max(t - unit);
@@ -139,9 +146,8 @@ impl Search {
                 }
             }
         }
-        // Deletions move the ridge; below exponent 1 they may jump anywhere.
-        let margin = if self.exponents.iter().any(|m| *m < 1.5) { HIGHEST - LOWEST } else { 2.0 };
-        Some(((low - margin).clamp(LOWEST, HIGHEST), (high + margin).clamp(LOWEST, HIGHEST)))
+        const MARGIN: f64 = 2.0;
+        Some(((low - MARGIN).clamp(LOWEST, HIGHEST), (high + MARGIN).clamp(LOWEST, HIGHEST)))
     }
 
     /// The surface of these targets and the best of it.

@@ -19,6 +19,7 @@ pub(crate) mod row_tables;
 mod streamed;
 pub(crate) mod tabulated;
 mod target;
+mod tridiagonal;
 
 pub(crate) use banded::Banded;
 pub(crate) use deleted::DeletedRow;
@@ -30,6 +31,7 @@ pub(crate) use row_tables::RowTables;
 pub(crate) use streamed::{Rows, is_long};
 pub(crate) use tabulated::{Grid, Tabulated};
 pub use target::Target;
+pub(crate) use tridiagonal::{FormTarget, TridiagonalForm};
 
 use rayon::prelude::*;
 

@@ -10,7 +10,9 @@ use crate::solver::power;
 use crate::spectrum::interpolation::Lanes;
 use crate::spectrum::row_tables::MANY_ROWS;
 use crate::spectrum::tabulated::keep_group;
-use crate::spectrum::{DeletedGroup, Grid, Remembered, RowTables, Spectrum, Tabulated, Target};
+use crate::spectrum::{
+    DeletedGroup, FormTarget, Grid, Remembered, RowTables, Spectrum, Tabulated, Target, TridiagonalForm,
+};
 
 /// Leave-one-out residuals yᵢ − f₋ᵢ(xᵢ) − b₋ᵢ and their weighted mean square.
 #[derive(Debug, Clone, PartialEq)]
@@ -193,9 +195,24 @@ fn leave_one_out_together(
 ) -> Vec<HeldOutError> {
     let others = spectrum.rows() as f64 - 1.0;
     let gammas: Vec<f64> = log_lambdas.iter().map(|log_lambda| libm::exp(*log_lambda) * others).collect();
-    let residuals = spectrum.residuals_at(every, targets, &gammas);
+    errors_of(&spectrum.residuals_at(every, targets, &gammas))
+}
+
+/// The same on a tridiagonal form.
+pub(crate) fn leave_one_out_on_form(
+    form: &TridiagonalForm,
+    targets: &[&FormTarget],
+    log_lambdas: &[f64],
+) -> Option<Vec<HeldOutError>> {
+    let others = form.rows() as f64 - 1.0;
+    let gammas: Vec<f64> = log_lambdas.iter().map(|log_lambda| libm::exp(*log_lambda) * others).collect();
+    Some(errors_of(&form.residuals_at(targets, &gammas)?))
+}
+
+/// Mean squares of residuals, rows × λ for every target.
+fn errors_of(residuals: &[Matrix]) -> Vec<HeldOutError> {
     let n = residuals.first().map_or(0, Matrix::rows) as f64;
-    (0..gammas.len())
+    (0..residuals.first().map_or(0, Matrix::cols))
         .map(|l| {
             let of = |residuals: &Matrix| {
                 let squares = residuals.col(l).iter().map(|e| e * e);
@@ -235,6 +252,17 @@ impl HeldOut {
         let deletions = Deletions::Rows(Box::new(spectrum.tabulate_rows(targets, low, high, below_one)?));
         let weights = (0..spectrum.rows()).map(|row| spectrum.weight(row)).collect();
         Some(HeldOut { deletions, weights, targets: targets.len() })
+    }
+
+    /// All single deletions on a tridiagonal form.
+    pub fn rows_of_form(
+        form: &TridiagonalForm,
+        targets: &[&FormTarget],
+        (low, high): (f64, f64),
+        below_one: bool,
+    ) -> Option<Self> {
+        let deletions = Deletions::Rows(Box::new(form.tabulate_rows(targets, low, high, below_one)?));
+        Some(HeldOut { deletions, weights: vec![1.0; form.rows()], targets: targets.len() })
     }
 
     /// Folds.

@@ -262,6 +262,12 @@ impl Design {
         Design { y, weights: Some(totals), ..self.subset(&kept) }
     }
 
+    /// For each row a number that it shares with the rows that are equal to it in features; numbers count up.
+    pub(crate) fn places_of_points(&self) -> Vec<usize> {
+        let features: Vec<&[f64]> = (0..self.points.features()).map(|j| self.points.feature(j)).collect();
+        self.places_of_equal_rows(&features)
+    }
+
     /// For each row a number that it shares with the rows that are equal to it in features and targets; `None` if no two are.
     pub(crate) fn copies(&self) -> Option<Vec<u32>> {
         let features = (0..self.points.features()).map(|j| self.points.feature(j));

@@ -7,6 +7,7 @@ mod learned;
 mod recorded;
 mod reduced;
 mod trials;
+mod tridiagonal;
 
 use std::sync::Arc;
 
@@ -189,7 +190,7 @@ impl Fit {
                 choices.push(Choice { exponent: 2.0, lambda, score: nothing_known });
                 continue;
             }
-            let range = search.range(&spectrum.path(&members), spectrum.largest(), spectrum.weight_sum());
+            let range = search.range(&mut spectrum.path(&members), spectrum.largest());
             let surface = match Judge::new(&spectrum, &members, &self.criterion, extras, range)? {
                 Some(judge) => search.run(&judge.narrowed_for(&search), &group),
                 None => None,
@@ -207,11 +208,7 @@ impl Fit {
                     surfaces.push(surface);
                 }
                 // One row, or nothing to explain: every λ gives the same model.
-                None => {
-                    let lambda = self.lambdas.as_ref().and_then(|lambdas| lambdas.last().copied()).unwrap_or(1.0);
-                    let exponent = self.exponents[self.exponents.len() - 1];
-                    choices.push(Choice { exponent, lambda, score: nothing_known });
-                }
+                None => choices.push(self.any_choice()),
             }
         }
         Ok(Candidate { kernel, spectrum, targets, choices, surfaces, score: total, reduction: None })

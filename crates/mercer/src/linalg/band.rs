@@ -15,7 +15,8 @@ use crate::error::{Error, Result};
 use crate::simd::{LANES, vectorize};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
-use reduction::{form_vectors, reduce_to_band};
+pub(super) use reduction::form_vectors;
+use reduction::reduce_to_band;
 pub(crate) use rows::{RowsAtShift, Shift};
 
 /// Subdiagonals of B. Wider reduces faster (longer products) and makes every shift dearer.

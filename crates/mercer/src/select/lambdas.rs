@@ -1,7 +1,7 @@
 //! Which λ a search begins with: those of evenly spaced ridges.
 
 use super::judge::{HIGHEST, LOWEST};
-use crate::spectrum::Path;
+use crate::spectrum::{CurvePoint, Path};
 
 /// Points over the whole useful part of a path: about three per factor of ten.
 const GRID: usize = 58;
@@ -20,12 +20,12 @@ fn ridges_between(largest: f64, weight_sum: f64, (low, high): (f64, f64), count:
 
 /// log λ at evenly spaced ridges; for m < 1 only where the stationary point is a minimum (λ rises with μ).
 pub(crate) fn lambdas_along(path: &Path, largest: f64, weight_sum: f64, exponent: f64) -> Vec<f64> {
-    lambdas_between(path, largest, weight_sum, exponent, (LOWEST, HIGHEST))
+    lambdas_between(&mut |t| path.point(t), largest, weight_sum, exponent, (LOWEST, HIGHEST))
 }
 
-/// The same over a part of the path, as densely.
+/// The same over a part of a path, of which points are asked for, as densely.
 pub(super) fn lambdas_between(
-    path: &Path,
+    point: &mut dyn FnMut(f64) -> CurvePoint,
     largest: f64,
     weight_sum: f64,
     exponent: f64,
@@ -34,8 +34,9 @@ pub(super) fn lambdas_between(
     let count = ((GRID - 1) as f64 * (high - low) / (HIGHEST - LOWEST)).ceil() as usize + 1;
     let mut grid: Vec<f64> = ridges_between(largest, weight_sum, (low, high), count)
         .into_iter()
-        .filter(|t| 1.0 - (2.0 - exponent) * path.point(*t).slope > 0.0)
-        .map(|t| path.log_lambda(t, exponent))
+        .map(|t| (t, point(t)))
+        .filter(|(_, point)| 1.0 - (2.0 - exponent) * point.slope > 0.0)
+        .map(|(t, point)| point.log_lambda(t, exponent))
         // λ itself must be a number that can be written down and passed back.
         .filter(|log_lambda| log_lambda.abs() < 700.0)
         .collect();

@@ -237,11 +237,11 @@ impl Search<'_> {
             h[1][l] += half_step;
             s[l] = if is_here[l] { 2.0 * (level - left[l]) / (right[l] - left[l]) - 1.0 } else { 0.0 };
         }
-        // Polynomials of a wide grid are not worth more.
+        // The next step would be about the square of this one, and polynomials of a grid that is not close are not worth more.
         let settled = if self.tables.grid.step > 0.3 { 1e-4 } else { 1e-6 };
         for _ in 0..40 {
             let (values, slopes) = value_and_slope(&h, &s);
-            let mut longest = 0.0;
+            let mut is_open = false;
             for l in 0..LANES {
                 let is_left = values[l] < 0.0;
                 low[l] = if is_left { s[l] } else { low[l] };
@@ -249,12 +249,10 @@ impl Search<'_> {
                 let newton = s[l] - values[l] / slopes[l];
                 let is_inside = newton >= low[l] && newton <= high[l];
                 let next = if is_inside { newton } else { 0.5 * (low[l] + high[l]) };
-                let step = if is_here[l] { (next - s[l]).abs() } else { 0.0 };
-                longest = if step > longest { step } else { longest };
+                is_open |= is_here[l] & ((next - s[l]).abs() >= settled);
                 s[l] = next;
             }
-            // The next step would be about the square of this one.
-            if longest < settled {
+            if !is_open {
                 break;
             }
         }

@@ -196,7 +196,7 @@ impl Turned {
 }
 
 /// ŝᵀAŝ and Aŝ for the unit vector along `direction`; the lower triangle of A is read.
-fn constant_image(a: &Matrix, direction: &[f64]) -> (f64, Vec<f64>) {
+pub(super) fn constant_image(a: &Matrix, direction: &[f64]) -> (f64, Vec<f64>) {
     let length = direction.iter().map(|x| x * x).sum::<f64>().sqrt();
     let unit: Vec<f64> = direction.iter().map(|x| x / length).collect();
     let image = linalg::multiply_lower(a, &Matrix::column_vector(unit.clone())).into_vec();
@@ -204,7 +204,7 @@ fn constant_image(a: &Matrix, direction: &[f64]) -> (f64, Vec<f64>) {
 }
 
 /// Eigenvalues below this share of the largest are rounding noise of the decomposition.
-fn noise_level(n: usize) -> f64 {
+pub(super) fn noise_level(n: usize) -> f64 {
     (n as f64).sqrt().max(10.0) * f64::EPSILON
 }
 
@@ -219,12 +219,12 @@ fn reverse_columns(matrix: &mut Matrix) {
 
 /// I − 2uuᵀ, the reflection that maps a direction to the first axis. Its other columns are an orthonormal
 /// basis of what is orthogonal to that direction.
-struct Reflection {
+pub(super) struct Reflection {
     u: Vec<f64>,
 }
 
 impl Reflection {
-    fn to_first_axis(direction: &[f64]) -> Self {
+    pub fn to_first_axis(direction: &[f64]) -> Self {
         let length = direction.iter().map(|x| x * x).sum::<f64>().sqrt();
         let mut u: Vec<f64> = direction.iter().map(|x| x / length).collect();
         // All entries are positive, so adding has no cancellation: the image is −e₁.
@@ -235,7 +235,7 @@ impl Reflection {
     }
 
     /// The (n−1) × (n−1) block of (I − 2uuᵀ) A (I − 2uuᵀ) without first row and column; lower triangles.
-    fn reduce(&self, a: Matrix) -> Matrix {
+    pub fn reduce(&self, a: Matrix) -> Matrix {
         let n = a.rows();
         let u = &self.u;
         let au = linalg::multiply_lower(&a, &Matrix::column_vector(u.clone())).into_vec();
@@ -256,10 +256,19 @@ impl Reflection {
 
     /// Columns of the smaller space, written in the larger one, the last one first.
     fn expand_reversed(&self, small: &Matrix) -> Matrix {
+        self.expand_in_order(small, |k| small.cols() - 1 - k)
+    }
+
+    /// The same in their order.
+    pub fn expand(&self, small: &Matrix) -> Matrix {
+        self.expand_in_order(small, |k| k)
+    }
+
+    fn expand_in_order(&self, small: &Matrix, place: impl Fn(usize) -> usize) -> Matrix {
         let (n, cols) = (self.u.len(), small.cols());
         let mut out = Matrix::zeros(n, cols);
         for k in 0..cols {
-            let source = small.col(cols - 1 - k);
+            let source = small.col(place(k));
             let inner = linalg::dot(&self.u[1..], source);
             let column = out.col_mut(k);
             column[0] = -2.0 * self.u[0] * inner;

@@ -4,7 +4,7 @@
 //! root between two of its points. The whole table is four matrix products.
 //!
 //! In log γ the curves are sums of logistic functions, analytic in a strip of half-width π: polynomials through 22
-//! points a quarter apart err by less than 1e-10. The logarithm of N₋ has singularities at half that distance, and is taken of
+//! points 0.36 apart err by about 1e-9. The logarithm of N₋ has singularities at half that distance, and is taken of
 //! the polynomial. Beyond the spectrum the sums are polynomials in 1/γ, and a few columns of the products give all others.
 
 use std::array;
@@ -20,10 +20,10 @@ use crate::linalg::{Matrix, SingleColumns, SingleTiles, multiply, side_by_side};
 use crate::simd::vectorize;
 
 /// Rows whose products are made together: a whole number of blocks.
-const CHUNK: usize = SingleTiles::TILE;
+pub(super) const CHUNK: usize = SingleTiles::TILE;
 const _: () = assert!(CHUNK.is_multiple_of(LANES));
 /// Spacing in log γ.
-const STEP: f64 = 0.25;
+pub(super) const STEP: f64 = 0.36;
 /// The same with many rows, whose tables take memory: polynomials err by about 1e-7 then.
 const WIDE_STEP: f64 = 0.5;
 /// From so many rows on.
@@ -109,11 +109,7 @@ impl Spectrum {
         if n < 2 {
             return None;
         }
-        // The floor of rows in doubt is one of the points.
-        let floor = -super::deleted::LOG_MIXED;
-        let start = floor - step * (((floor - low) / step).ceil() + MARGIN as f64);
-        let mut grid = Grid::around(self.largest(), start, high + step * MARGIN as f64, step);
-        grid.points = grid.points.max(POINTS + 4);
+        let grid = grid_of(self.largest(), low, high, step);
         let visible = self.eigenvalues.iter().take_while(|d| **d > 0.0).count();
         let d = &self.eigenvalues[..visible];
         let gammas: Vec<f64> = (0..grid.points).map(|g| libm::exp(grid.log_gamma(g))).collect();
@@ -122,11 +118,38 @@ impl Spectrum {
         let first = Matrix::from_fn(visible, sampled.len(), |k, g| 1.0 / (d[k] + sampled[g]));
         let second = Matrix::from_fn(visible, sampled.len(), |k, g| d[k] * first.get(k, g) * first.get(k, g));
         let power = targets.iter().map(|target| target.power).max().unwrap_or(0);
-        let sums: Vec<TargetSums<'_>> =
-            targets.iter().map(|target| TargetSums::new(target, power, d, &first, &second, &gammas)).collect();
-        let shared = Shared { spectrum: self, grid, d, gammas: &gammas, sums: &sums, power, has_train };
+        let (null, null_targets) = self.null_parts(visible, targets, power);
+        let (mut sums, mut pulls) = (Vec::new(), Vec::new());
+        for (target, null_target) in targets.iter().zip(null_targets) {
+            let (own, pull) = TargetSums::new(target, power, d, &first, &second, &gammas, null_target);
+            sums.push(own);
+            pulls.push(pull);
+        }
+        let in_doubt: Vec<bool> = null.iter().map(|null| *null > 0.0 && *null < 1e-4).collect();
+        let energy_left = |t: usize, start: usize, rows: usize, c: &Lanes| {
+            let own = self.basis.block(start, rows, visible);
+            let z = targets[t].z.iter().map(|z| libm::ldexp(*z, targets[t].power - power));
+            let z: Vec<f64> = z.take(visible).collect();
+            vectorize(
+                #[inline(always)]
+                || limit_energy(d, &z, c, &own, rows),
+            )
+        };
+        let shared = Shared {
+            grid,
+            gammas: &gammas,
+            sums: &sums,
+            power,
+            has_train,
+            largest: self.largest(),
+            root_weights: self.root_weights.as_deref(),
+            weight_sum: self.weight_sum,
+            offset: self.offset,
+            null: &null,
+            in_doubt: &in_doubt,
+            energy_left: &energy_left,
+        };
         let weighings = beside(&first, &second);
-        let pulls: Vec<Matrix> = sums.iter().map(|sums| beside(&sums.dual, &sums.norm)).collect();
         // Sums that are read between points a wide step apart need no more digits than these.
         let single = match &self.basis {
             Basis::Single(tiles) if step > STEP => {
@@ -164,10 +187,39 @@ impl Spectrum {
                 (0..height).step_by(LANES).map(|from| shared.block(&chunk, from)).collect()
             })
             .collect();
-        let blocks = blocks.into_iter().flatten().collect();
-        let log_unit = 2.0 * f64::from(power) * std::f64::consts::LN_2;
-        Some(RowTables { grid, weights: Weights::new(), blocks, targets: targets.len(), log_unit })
+        Some(shared.tables(blocks.into_iter().flatten().collect()))
     }
+
+    /// ‖P_null eᵢ‖² of every row, and every target's part there in units of 2ᵏ.
+    fn null_parts(&self, visible: usize, targets: &[&Target], power: i32) -> (Vec<f64>, Vec<Vec<f64>>) {
+        let (n, hidden) = (self.rows(), self.basis.cols() - visible);
+        let mut null = vec![0.0; n];
+        let mut along = vec![vec![0.0; n]; targets.len()];
+        let mut part = vec![0.0; hidden];
+        for row in 0..n {
+            part.iter_mut().enumerate().for_each(|(k, q)| *q = self.basis.get(row, visible + k));
+            null[row] = forget_rounding_squares(&part) + self.outside[row];
+            if null[row] == 0.0 {
+                continue;
+            }
+            for (target, along) in targets.iter().zip(&mut along) {
+                let inside: f64 = part.iter().zip(&target.z[visible..]).map(|(q, z)| q * z).sum();
+                let outside = if self.outside[row] == 0.0 { 0.0 } else { target.outside[row] };
+                along[row] = libm::ldexp(inside + outside, target.power - power);
+            }
+        }
+        (null, along)
+    }
+}
+
+/// The points of tables for γ from `low` to `high`, logarithms relative to the largest eigenvalue.
+pub(super) fn grid_of(largest: f64, low: f64, high: f64, step: f64) -> Grid {
+    // The floor of rows in doubt is one of the points.
+    let floor = -super::deleted::LOG_MIXED;
+    let start = floor - step * (((floor - low) / step).ceil() + MARGIN as f64);
+    let mut grid = Grid::around(largest, start, high + step * MARGIN as f64, step);
+    grid.points = grid.points.max(POINTS + 4);
+    grid
 }
 
 /// Two matrices of the same shape as one: a product with both packs its other factor once.
@@ -177,7 +229,7 @@ fn beside(left: &Matrix, right: &Matrix) -> Matrix {
 }
 
 /// And apart again.
-fn halves(both: Matrix) -> [Matrix; 2] {
+pub(super) fn halves(both: Matrix) -> [Matrix; 2] {
     let (rows, cols) = (both.rows(), both.cols() / 2);
     let mut left = both.into_vec();
     let right = left.split_off(rows * cols);
@@ -185,30 +237,46 @@ fn halves(both: Matrix) -> [Matrix; 2] {
 }
 
 /// Products of some rows with what all rows share: rows × points.
-struct Chunk {
-    start: usize,
-    height: usize,
+pub(super) struct Chunk {
+    pub start: usize,
+    pub height: usize,
     /// Σ q²/(d + γ) and Σ d q²/(d + γ)².
-    diagonal: Matrix,
-    diagonal_norm: Matrix,
+    pub diagonal: Matrix,
+    pub diagonal_norm: Matrix,
     /// Σ q z/(d + γ) and Σ d q z/(d + γ)² of each target.
-    duals: Vec<[Matrix; 2]>,
+    pub duals: Vec<[Matrix; 2]>,
 }
 
-struct Shared<'a> {
-    spectrum: &'a Spectrum,
-    grid: Grid,
-    d: &'a [f64],
-    gammas: &'a [f64],
-    sums: &'a [TargetSums<'a>],
-    power: i32,
-    has_train: bool,
+/// Σ d (z − c q)² of a target and some rows, given as (target, first row, rows, c): what N₋ tends to for large γ, times γ².
+type EnergyLeft<'a> = dyn Fn(usize, usize, usize, &Lanes) -> Lanes + Sync + 'a;
+
+/// What all rows share, wherever sums over the spectrum come from.
+pub(super) struct Shared<'a> {
+    pub grid: Grid,
+    pub gammas: &'a [f64],
+    pub sums: &'a [TargetSums],
+    pub power: i32,
+    pub has_train: bool,
+    pub largest: f64,
+    pub root_weights: Option<&'a [f64]>,
+    pub weight_sum: f64,
+    pub offset: bool,
+    /// ‖P_null eᵢ‖² of every row.
+    pub null: &'a [f64],
+    /// Rows of which it is not sure whether they have such a part at all.
+    pub in_doubt: &'a [bool],
+    pub energy_left: &'a EnergyLeft<'a>,
 }
 
 impl Shared<'_> {
+    pub fn tables(&self, blocks: Vec<RowBlock>) -> RowTables {
+        let log_unit = 2.0 * f64::from(self.power) * std::f64::consts::LN_2;
+        RowTables { grid: self.grid, weights: Weights::new(), blocks, targets: self.sums.len(), log_unit }
+    }
+
     /// The block that begins with row `from` of a chunk.
-    fn block(&self, chunk: &Chunk, from: usize) -> RowBlock {
-        let (spectrum, points) = (self.spectrum, self.gammas.len());
+    pub fn block(&self, chunk: &Chunk, from: usize) -> RowBlock {
+        let points = self.gammas.len();
         let rows = LANES.min(chunk.height - from);
         let place = |l: usize| from + if l < rows { l } else { 0 };
         let row = |l: usize| chunk.start + place(l);
@@ -216,11 +284,9 @@ impl Shared<'_> {
             let column = &m.col(column)[from..];
             column.first_chunk().copied().unwrap_or_else(|| array::from_fn(|l| column[if l < rows { l } else { 0 }]))
         };
-        let root: Lanes = array::from_fn(|l| spectrum.root_weights.as_ref().map_or(1.0, |s| s[row(l)]));
-        let weight_left: Lanes = array::from_fn(|l| spectrum.weight_sum - root[l] * root[l]);
-        let null_parts: [Vec<f64>; LANES] =
-            array::from_fn(|l| (self.d.len()..spectrum.basis.cols()).map(|k| spectrum.basis.get(row(l), k)).collect());
-        let null: Lanes = array::from_fn(|l| forget_rounding_squares(&null_parts[l]) + spectrum.outside[row(l)]);
+        let root: Lanes = array::from_fn(|l| self.root_weights.as_ref().map_or(1.0, |s| s[row(l)]));
+        let weight_left: Lanes = array::from_fn(|l| self.weight_sum - root[l] * root[l]);
+        let null: Lanes = array::from_fn(|l| self.null[row(l)]);
         let mut block = RowBlock {
             rows,
             weight: array::from_fn(|l| if l < rows { root[l] * root[l] } else { 0.0 }),
@@ -238,13 +304,7 @@ impl Shared<'_> {
         let unit = libm::ldexp(1.0, self.power);
         let mut has_energy = [false; LANES];
         for (t, sums) in self.sums.iter().enumerate() {
-            let null_target: Lanes = array::from_fn(|l| {
-                if null[l] == 0.0 {
-                    return 0.0;
-                }
-                let along: f64 = null_parts[l].iter().zip(&sums.z[self.d.len()..]).map(|(q, z)| q * z).sum();
-                along + if spectrum.outside[row(l)] == 0.0 { 0.0 } else { sums.outside[row(l)] }
-            });
+            let null_target: Lanes = array::from_fn(|l| sums.null_target[row(l)]);
             let mut errors = vec![[0.0; LANES]; points];
             vectorize(
                 #[inline(always)]
@@ -266,55 +326,35 @@ impl Shared<'_> {
                 },
             );
             block.errors.push(errors);
-            if let Some(clip) = sums.clip {
+            if let Some(clip) = &sums.clip {
                 let limits: [[f64; 2]; LANES] = array::from_fn(|l| clip.limits(row(l)).map(|limit| root[l] * limit));
                 block.limits.push([0, 1].map(|end| limits.map(|limits| limits[end])));
             }
-            let own = |l: usize| if spectrum.offset { weight_left[l] / spectrum.weight_sum } else { 1.0 };
+            let own = |l: usize| if self.offset { weight_left[l] / self.weight_sum } else { 1.0 };
             let zero: Lanes = array::from_fn(|l| sums.centred[row(l)] / own(l));
             block.zero_errors.push(zero.map(|zero| zero * unit));
             // √Σ d(z − cq)² ≥ √Σ dz² − |c|√d₁: with many rows that says it without a sum for each.
-            let least =
-                sums.limit.sqrt() - zero.iter().fold(0.0, |max: f64, c| max.max(c.abs())) * spectrum.largest().sqrt();
+            let least = sums.limit.sqrt() - zero.iter().fold(0.0, |max: f64, c| max.max(c.abs())) * self.largest.sqrt();
             let energy = if least > 0.5 * sums.limit.sqrt() {
                 [least * least; LANES]
             } else {
-                let own = spectrum.basis.block(chunk.start + from, rows, self.d.len());
-                let lanes_of = |k: usize| array::from_fn(|l| own.get(if l < rows { l } else { 0 }, k));
-                vectorize(
-                    #[inline(always)]
-                    || self.limit_energy(sums, &zero, &lanes_of),
-                )
+                (self.energy_left)(t, chunk.start + from, rows, &zero)
             };
             for l in 0..LANES {
                 let left = (sums.centred_energy - sums.centred[row(l)] * zero[l]).max(0.0);
                 block.zero_train[l] += left / weight_left[l];
-                has_energy[l] |= l < rows && energy[l] > spectrum.largest() * sums.rounding;
+                has_energy[l] |= l < rows && energy[l] > self.largest * sums.rounding;
             }
         }
         for train in &mut block.train {
             train.iter_mut().zip(&weight_left).for_each(|(r, weight)| *r /= weight);
         }
-        self.finish(&mut block, &null, &has_energy);
+        self.finish(&mut block, chunk.start + from, &has_energy);
         block
     }
 
-    /// Σ d (z − c q)², what N₋ tends to for large γ, times γ².
-    #[inline(always)]
-    fn limit_energy(&self, sums: &TargetSums<'_>, c: &Lanes, q: &impl Fn(usize) -> Lanes) -> Lanes {
-        let mut energy = [0.0; LANES];
-        for (k, d) in self.d.iter().enumerate() {
-            let q = q(k);
-            for l in 0..LANES {
-                let v = sums.z[k] - c[l] * q[l];
-                energy[l] += d * v * v;
-            }
-        }
-        energy
-    }
-
     /// Logarithms of N₋; a row in doubt about its part without eigenvalue starts where that matters little.
-    fn finish(&self, block: &mut RowBlock, null: &Lanes, has_energy: &[bool; LANES]) {
+    fn finish(&self, block: &mut RowBlock, start: usize, has_energy: &[bool; LANES]) {
         let log_unit = 2.0 * f64::from(self.power) * std::f64::consts::LN_2;
         for norm in &mut block.norm {
             norm.iter_mut().for_each(|n| *n = n.max(f64::MIN_POSITIVE));
@@ -326,43 +366,62 @@ impl Shared<'_> {
                 .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(*v), high.max(*v)));
             block.log_norm_range.push(range);
         }
-        let floor = libm::log(self.spectrum.largest()) - super::deleted::LOG_MIXED;
+        let floor = libm::log(self.largest) - super::deleted::LOG_MIXED;
         let at_floor = ((floor - self.grid.start) / self.grid.step).round();
         let (lowest, highest) = (MARGIN as f64, (self.grid.points - 2 - MARGIN) as f64);
         for l in (0..block.rows).filter(|l| has_energy[*l]) {
-            let is_in_doubt = null[l] > 0.0 && null[l] < 1e-4;
-            block.first[l] = if is_in_doubt { at_floor.clamp(lowest, highest) } else { lowest };
+            block.first[l] = if self.in_doubt[start + l] { at_floor.clamp(lowest, highest) } else { lowest };
         }
     }
 }
 
-/// One target's part that all rows share.
-struct TargetSums<'a> {
-    clip: Option<&'a Clip>,
-    z: Vec<f64>,
-    outside: Vec<f64>,
-    centred: Vec<f64>,
-    centred_energy: f64,
-    null_energy: f64,
-    rounding: f64,
-    /// Σ dz².
-    limit: f64,
-    /// z/(d + γ) and d z/(d + γ)², r × samples.
-    dual: Matrix,
-    norm: Matrix,
-    /// N and γ²Σ z²/(d + γ)² of all rows.
-    whole_norm: Vec<f64>,
-    whole_train: Vec<f64>,
+/// Σ d (z − c q)² of some rows q.
+#[inline(always)]
+fn limit_energy(d: &[f64], z: &[f64], c: &Lanes, rows: &Matrix, count: usize) -> Lanes {
+    let mut energy = [0.0; LANES];
+    for (k, (d, z)) in d.iter().zip(z).enumerate() {
+        let column = rows.col(k);
+        for l in 0..LANES {
+            let v = z - c[l] * column[if l < count { l } else { 0 }];
+            energy[l] += d * v * v;
+        }
+    }
+    energy
 }
 
-impl<'a> TargetSums<'a> {
-    fn new(target: &'a Target, power: i32, d: &[f64], first: &Matrix, second: &Matrix, gammas: &[f64]) -> Self {
+/// One target's part that all rows share.
+pub(super) struct TargetSums {
+    /// Where predictions are kept within the range of the target.
+    pub clip: Option<Clip>,
+    pub centred: Vec<f64>,
+    /// The target along P_null eᵢ, row by row.
+    pub null_target: Vec<f64>,
+    pub centred_energy: f64,
+    pub null_energy: f64,
+    pub rounding: f64,
+    /// Σ dz².
+    pub limit: f64,
+    /// N and γ²Σ z²/(d + γ)² of all rows.
+    pub whole_norm: Vec<f64>,
+    pub whole_train: Vec<f64>,
+}
+
+impl TargetSums {
+    /// And z/(d + γ) beside d z/(d + γ)², r × samples each.
+    fn new(
+        target: &Target,
+        power: i32,
+        d: &[f64],
+        first: &Matrix,
+        second: &Matrix,
+        gammas: &[f64],
+        null_target: Vec<f64>,
+    ) -> (Self, Matrix) {
         let by = target.power - power;
         let scaled = |values: &[f64]| values.iter().map(|v| libm::ldexp(*v, by)).collect::<Vec<f64>>();
         let (z, outside, centred) = (scaled(&target.z), scaled(&target.outside), scaled(&target.centred));
-        let square = |values: &[f64]| values.iter().map(|v| v * v).sum::<f64>();
         let times_z = |m: &Matrix| Matrix::from_fn(d.len(), m.cols(), |k, g| m.get(k, g) * z[k]);
-        let (dual, norm) = (times_z(first), times_z(second));
+        let pull = beside(&times_z(first), &times_z(second));
         // Σ weight(d, γ) (z/(d + γ))².
         let sum = |weight: &dyn Fn(f64, f64) -> f64| -> Vec<f64> {
             let at = |gamma: &f64| {
@@ -370,22 +429,29 @@ impl<'a> TargetSums<'a> {
             };
             gammas.iter().map(at).collect()
         };
-        let mean = 16.0 * f64::EPSILON * libm::ldexp(target.mean, -power);
-        TargetSums {
-            clip: target.clip.as_ref(),
+        let sums = TargetSums {
+            clip: target.clip.clone(),
             centred_energy: square(&centred),
             null_energy: square(&outside) + square(&z[d.len()..]),
-            rounding: 1e-28 * square(&centred) + mean * mean,
+            rounding: rounding_of(&centred, target.mean, power),
             limit: d.iter().zip(&z).map(|(d, z)| d * z * z).sum(),
             whole_norm: sum(&|d, _| d),
             whole_train: sum(&|_, gamma| gamma * gamma),
-            z,
-            outside,
             centred,
-            dual,
-            norm,
-        }
+            null_target,
+        };
+        (sums, pull)
     }
+}
+
+/// Squares of a target that are rounding, in units of 4ᵏ.
+pub(super) fn rounding_of(centred: &[f64], mean: f64, power: i32) -> f64 {
+    let mean = 16.0 * f64::EPSILON * libm::ldexp(mean, -power);
+    1e-28 * square(centred) + mean * mean
+}
+
+pub(super) fn square(values: &[f64]) -> f64 {
+    values.iter().map(|v| v * v).sum()
 }
 
 /// What is known of the rows of a block at one γ.
@@ -403,7 +469,7 @@ struct RowParts<'a> {
 impl RowParts<'_> {
     /// Adds a target's N₋ and (W − w)R₋, and returns its c.
     #[inline(always)]
-    fn add(&self, sums: &TargetSums<'_>, g: usize, gamma: f64, norm: &mut Lanes, train: &mut Lanes) -> Lanes {
+    fn add(&self, sums: &TargetSums, g: usize, gamma: f64, norm: &mut Lanes, train: &mut Lanes) -> Lanes {
         let mut residual = [0.0; LANES];
         for l in 0..LANES {
             let (dual, diagonal) = (self.dual[l], self.diagonal[l]);

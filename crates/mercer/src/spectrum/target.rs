@@ -38,9 +38,9 @@ impl Target {
 pub(super) struct Centred {
     /// P(s∘y)·2⁻ᵏ.
     pub values: Vec<f64>,
-    power: i32,
+    pub power: i32,
     /// Of y·2⁻ᵏ.
-    mean: f64,
+    pub mean: f64,
 }
 
 impl Centred {

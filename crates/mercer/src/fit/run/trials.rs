@@ -4,8 +4,12 @@
 //! rounding level *is* the matrix. With thousands of rows factors of limited rank tell which kernels are worth a full
 //! decomposition, and those near the best get one. Smaller problems are decomposed two at a time, side by side.
 
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use rayon::prelude::*;
 
+use super::tridiagonal::{KeptForm, MOST};
 use super::{Candidate, Stage, Tried, recorded};
 use crate::criterion::formula::Formula;
 use crate::criterion::{Criterion, Folds};
@@ -40,10 +44,14 @@ pub(super) struct Trials<'a> {
     /// As given, and those with lengthscales between that were added.
     kernels: Vec<SharedKernel>,
     pub(super) design: &'a Design,
-    method: Method,
+    pub(super) method: Method,
     folds: Option<Folds>,
     unlabelled: Option<Points>,
-    source: GramSource<'a>,
+    pub(super) source: GramSource<'a>,
+    /// The point of each row, where equal ones are told apart from others.
+    pub(super) places: Vec<usize>,
+    /// Tridiagonal forms of the best kernels so far.
+    pub(super) forms: Mutex<Vec<KeptForm>>,
     pub(super) stage: Stage<'a>,
 }
 
@@ -81,7 +89,9 @@ impl<'a> Trials<'a> {
             Method::LowRank { .. } => GramSource::new(&design.points, &[]),
             _ => GramSource::new(&design.points, kernels),
         };
-        Ok(Trials { fit, kernels: kernels.to_vec(), design, method, folds, unlabelled, source, stage })
+        let places = if design.rows() <= MOST { design.places_of_points() } else { Vec::new() };
+        let (kernels, forms) = (kernels.to_vec(), Mutex::new(Vec::new()));
+        Ok(Trials { fit, kernels, design, method, folds, unlabelled, source, places, forms, stage })
     }
 
     /// What was tried, and the best candidate with its decomposition.
@@ -92,9 +102,15 @@ impl<'a> Trials<'a> {
         let is_side_by_side =
             self.kernels.len() > 1 && self.design.rows() <= SIDE_BY_SIDE && self.method == Method::Spectral;
         let indices: Vec<usize> = (0..self.kernels.len()).collect();
-        for pair in indices.chunks(if is_side_by_side { 2 } else { 1 }) {
+        // Forms are small enough to keep only the best, and a kernel of low rank is done in no time: who is free takes the next.
+        let together: usize = match (self.suits_tridiagonal(), is_side_by_side) {
+            (true, true) => indices.len(),
+            (false, true) => 2,
+            _ => 1,
+        };
+        for pair in indices.chunks(together) {
             let results: Vec<Result<(Tried, Option<Candidate>)>> = if is_side_by_side {
-                pair.par_iter().map(|index| side_by_side(|| self.try_one(*index, &screened))).collect()
+                two_at_a_time(pair, |index| side_by_side(|| self.try_one(index, &screened)))
             } else {
                 pair.iter().map(|index| self.try_one(*index, &screened)).collect()
             };
@@ -121,12 +137,15 @@ impl<'a> Trials<'a> {
         let best = best_of(&tried).ok_or_else(nothing_to_choose)?;
         let candidate = match decomposed.swap_remove(best) {
             Some(candidate) => candidate,
-            // Its surface came from a factor or from the journal; the model needs the decomposition.
-            None => {
-                let again = || self.candidate(&self.kernels[best]);
-                // As it is made in a run that was never stopped: the same bits.
-                if is_side_by_side { side_by_side(again)? } else { again()? }
-            }
+            // Its surface came from a form, a factor or the journal; the model needs the decomposition.
+            None => match self.decompose_form(best, &tried[best])? {
+                Some(candidate) => candidate,
+                None => {
+                    let again = || self.candidate(&self.kernels[best]);
+                    // As it is made in a run that was never stopped: the same bits.
+                    if is_side_by_side { side_by_side(again)? } else { again()? }
+                }
+            },
         };
         tried[best].is_chosen = true;
         Ok((tried, candidate))
@@ -139,9 +158,9 @@ impl<'a> Trials<'a> {
         let indices: Vec<usize> = (0..self.kernels.len()).collect();
         let is_side_by_side = self.kernels.len() > 1 && self.design.rows() <= SIDE_BY_SIDE;
         let mut tried: Vec<Tried> = Vec::new();
-        for pair in indices.chunks(if is_side_by_side { 2 } else { 1 }) {
+        for pair in indices.chunks(if is_side_by_side { indices.len().max(1) } else { 1 }) {
             let results: Vec<Result<Tried>> = if is_side_by_side {
-                pair.par_iter().map(|index| side_by_side(|| self.try_banded(*index, &screened))).collect()
+                two_at_a_time(pair, |index| side_by_side(|| self.try_banded(index, &screened)))
             } else {
                 pair.iter().map(|index| self.try_banded(*index, &screened)).collect()
             };
@@ -166,6 +185,9 @@ impl<'a> Trials<'a> {
         let kernel = &self.kernels[index];
         self.remembered(&format!("kernel {index} {}", kernel.spec()), kernel, || {
             if let Some(found) = self.by_factor(kernel)? {
+                return Ok(found);
+            }
+            if let Some(found) = self.by_tridiagonal(index, kernel)? {
                 return Ok(found);
             }
             (self.stage)("Gram matrix")?;
@@ -225,6 +247,9 @@ impl<'a> Trials<'a> {
             if let Some(found) = self.by_factor(kernel)? {
                 return Ok(found);
             }
+            if let Some(found) = self.by_tridiagonal(index, kernel)? {
+                return Ok(found);
+            }
             let candidate = self.candidate(kernel)?;
             let (surfaces, score) = (candidate.surfaces.clone(), candidate.score);
             let low_rank = candidate.reduction.as_ref().map(|reduction| (reduction.rank(), reduction.mean_residual()));
@@ -280,7 +305,7 @@ impl<'a> Trials<'a> {
     }
 
     /// Whether there is anything to compare on factors, and a criterion that can be read off them.
-    fn suits_factors(&self) -> bool {
+    pub(super) fn suits_factors(&self) -> bool {
         let reads = self.unlabelled.is_none() && self.fit.criterion != Criterion::Formula(Formula::Likelihood);
         let is_precomputed = self.kernels.iter().any(|kernel| kernel.is_precomputed());
         let is_exact = !matches!(self.method, Method::Primal | Method::LowRank { .. });
@@ -371,6 +396,21 @@ impl<'a> Trials<'a> {
         }
         Ok(found)
     }
+}
+
+/// What a task makes of each index, in their order: two go on at a time, and who is done takes the next.
+fn two_at_a_time<R: Send>(indices: &[usize], task: impl Fn(usize) -> R + Sync) -> Vec<R> {
+    let next = AtomicUsize::new(0);
+    let take = |_: usize| -> Vec<(usize, R)> {
+        std::iter::from_fn(|| {
+            let place = next.fetch_add(1, Ordering::Relaxed);
+            indices.get(place).map(|index| (place, task(*index)))
+        })
+        .collect()
+    };
+    let mut found: Vec<(usize, R)> = [0, 1].into_par_iter().flat_map_iter(take).collect();
+    found.sort_by_key(|(place, _)| *place);
+    found.into_iter().map(|(_, result)| result).collect()
 }
 
 fn nothing_to_choose() -> Error {

@@ -180,9 +180,9 @@ fn reflect(y: MatRef<'_, f64>, s: MatRef<'_, f64>, transposed: bool, mut target:
     product(target.as_mut(), Accum::Add, y, inner.view(), -1.0);
 }
 
-/// V from the reflectors that [`reduce_to_band`] left, in their place: the last ones first, each group in the
-/// corner of V that is not the identity's yet.
-pub(super) fn form_vectors(a: &mut Matrix, bandwidth: usize) {
+/// V from the reflectors that [`reduce_to_band`] left, in their place (τ = ‖v‖²/2, every v with its 1): the last ones first, each
+/// group in the corner of V that is not the identity's yet.
+pub(in crate::linalg) fn form_vectors(a: &mut Matrix, bandwidth: usize) {
     let n = a.rows;
     for first in (0..n.saturating_sub(bandwidth)).step_by(GROUP).rev() {
         let corner = first + bandwidth;

@@ -1,0 +1,127 @@
+//! Surfaces of leave-one-out on tridiagonal forms: several kernels on one small table, of which only the best is decomposed.
+
+use super::trials::Trials;
+use super::{Candidate, Tried};
+use crate::criterion::Criterion;
+use crate::error::{Error, Result};
+use crate::fit::Fit;
+use crate::kernel::SharedKernel;
+use crate::linalg::{Matrix, side_by_side};
+use crate::plan::Method;
+use crate::select::{Choice, Score, Surface, TridiagonalJudge};
+use crate::spectrum::{FormTarget, TridiagonalForm};
+
+/// From so few rows on there is nothing to gain, and up to so many the reduction is no slower than one to a band.
+const FEWEST: usize = 200;
+pub(super) const MOST: usize = 1500;
+/// Forms of kernels whose scores are as near as this to the lowest are kept: one of them is decomposed in the end.
+const NEAR: f64 = 1e-8;
+
+/// A form that may be that of the best kernel.
+pub(super) struct KeptForm {
+    index: usize,
+    score: f64,
+    form: TridiagonalForm,
+}
+
+impl Trials<'_> {
+    /// Whether surfaces are read off tridiagonal forms.
+    pub(super) fn suits_tridiagonal(&self) -> bool {
+        let is_free = self.fit.fixed().is_none() && self.fit.constraint.is_none();
+        let is_plain = self.design.weights.is_none() && !self.fit.clip && self.fit.criterion == Criterion::LeaveOneOut;
+        let is_small = (FEWEST..=MOST).contains(&self.design.rows());
+        let needs_them = matches!(self.method, Method::Spectral | Method::Band);
+        self.suits_factors() && needs_them && is_free && is_plain && is_small
+    }
+
+    /// The surfaces of a kernel on its tridiagonal form; `None` where that does not give them.
+    pub(super) fn by_tridiagonal(&self, index: usize, kernel: &SharedKernel) -> Result<Option<Tried>> {
+        if !self.suits_tridiagonal() {
+            return Ok(None);
+        }
+        let Some(form) = self.form(kernel)? else { return Ok(None) };
+        (self.stage)("choosing")?;
+        let Some((surfaces, score)) = self.fit.surfaces_on_form(&form, &self.design.y) else { return Ok(None) };
+        // Ridges alone end with a Cholesky factor.
+        if let (Method::Spectral, Ok(mut kept)) = (self.method, self.forms.lock()) {
+            kept.push(KeptForm { index, score, form });
+            let lowest = kept.iter().map(|kept| kept.score).fold(f64::INFINITY, f64::min);
+            kept.retain(|kept| kept.score <= lowest + NEAR * lowest.abs());
+        }
+        Ok(Some(Tried { kernel: kernel.clone(), surfaces, score, low_rank: None, is_chosen: false }))
+    }
+
+    fn form(&self, kernel: &SharedKernel) -> Result<Option<TridiagonalForm>> {
+        (self.stage)("Gram matrix")?;
+        let gram = self.source.lower(&**kernel);
+        (self.stage)("decomposing")?;
+        match TridiagonalForm::new(gram, &self.places, self.fit.offset) {
+            Err(Error::Decomposition(_)) => Ok(None),
+            found => found,
+        }
+    }
+
+    /// The decomposition of a kernel whose surfaces came from its form, with what was chosen on them.
+    pub(super) fn decompose_form(&self, index: usize, tried: &Tried) -> Result<Option<Candidate>> {
+        if !self.suits_tridiagonal() || tried.low_rank.is_some() {
+            return Ok(None);
+        }
+        let known = self.forms.lock().ok().and_then(|mut kept| {
+            let place = kept.iter().position(|kept| kept.index == index)?;
+            Some(kept.swap_remove(place).form)
+        });
+        let form = match known {
+            Some(form) => form,
+            // Its surfaces came from the journal; the same bits as in a run that was never stopped.
+            None => match side_by_side(|| self.form(&tried.kernel))? {
+                Some(form) => form,
+                None => return Ok(None),
+            },
+        };
+        let spectrum = form.into_spectrum()?;
+        let targets = spectrum.targets(&self.design.y)?;
+        let groups = self.fit.target_groups(targets.len());
+        let choice = |group: &Vec<usize>| {
+            let surface = tried.surfaces.iter().find(|surface| surface.targets == *group);
+            surface.map_or_else(|| self.fit.any_choice(), |surface| surface.best)
+        };
+        Ok(Some(Candidate {
+            kernel: tried.kernel.clone(),
+            spectrum,
+            targets,
+            choices: groups.iter().map(choice).collect(),
+            surfaces: tried.surfaces.clone(),
+            score: tried.score,
+            reduction: None,
+        }))
+    }
+}
+
+impl Fit {
+    fn surfaces_on_form(&self, form: &TridiagonalForm, y: &Matrix) -> Option<(Vec<Surface>, f64)> {
+        let (search, count) = (self.search(), y.cols());
+        let targets: Vec<FormTarget> = (0..count).map(|t| form.target(y.col(t))).collect();
+        let (mut surfaces, mut total) = (Vec::new(), 0.0);
+        for group in self.target_groups(count) {
+            let members: Vec<&FormTarget> = group.iter().map(|t| &targets[*t]).collect();
+            // A constant target has no surface; every λ gives the same model.
+            let Some(judge) = TridiagonalJudge::new(form, &members, &search) else { continue };
+            if !judge.is_possible(&search.exponents) {
+                return None;
+            }
+            let Some(surface) = search.run(&judge, &group) else { continue };
+            let is_one_of_many = count > 1 && group.len() == 1;
+            let unit = if is_one_of_many { form.path(&members).zero_mse().max(f64::MIN_POSITIVE) } else { 1.0 };
+            total += surface.best.score.value / unit;
+            surfaces.push(surface);
+        }
+        Some((surfaces, total))
+    }
+
+    /// What is chosen where every λ gives the same model.
+    pub(super) fn any_choice(&self) -> Choice {
+        let lambda = self.lambdas.as_ref().and_then(|lambdas| lambdas.last().copied()).unwrap_or(1.0);
+        let exponent = self.exponents[self.exponents.len() - 1];
+        Choice { exponent, lambda, score: Score { value: 0.0, standard_error: None } }
+    }
+}

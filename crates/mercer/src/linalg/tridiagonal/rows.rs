@@ -1,0 +1,144 @@
+//! vᵀ(T + γI)⁻¹v and vᵀ(T + γI)⁻²v of many rows v for many shifts: eight rows side by side, four shifts in turn, so that no step
+//! waits for the one before.
+
+use rayon::prelude::*;
+
+use super::{Factored, Matrix};
+use crate::simd::vectorize;
+
+/// Rows side by side: a register.
+const ROWS: usize = 8;
+/// Shifts that are treated together.
+const SHIFTS: usize = 4;
+/// Rows of a task.
+const TASK: usize = 64;
+/// Coordinates of a segment: what is kept of one fits a core's nearest cache.
+const SEGMENT: usize = 96;
+
+/// One number of every row, where a cache line begins.
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+struct Lanes([f64; ROWS]);
+
+const NOTHING: Lanes = Lanes([0.0; ROWS]);
+
+/// Factors of some shifts, coordinate by coordinate.
+struct Together {
+    /// L before this coordinate (of the last step) and 1/D.
+    forward: Vec<[[f64; SHIFTS]; 2]>,
+    /// L after it.
+    lower: Vec<[f64; SHIFTS]>,
+}
+
+impl Together {
+    /// Shifts that are missing repeat the first.
+    fn of(factors: &[Factored<'_>]) -> Self {
+        let shift = |s: usize| &factors[if s < factors.len() { s } else { 0 }];
+        let n = factors[0].inverse.len();
+        let numbers = |of: &dyn Fn(&Factored<'_>) -> f64| std::array::from_fn(|s| of(shift(s)));
+        Together {
+            forward: (0..n)
+                .map(|k| [numbers(&|f| if k > 0 { f.lower[k - 1] } else { 0.0 }), numbers(&|f| f.inverse[k])])
+                .collect(),
+            lower: (0..n).map(|k| numbers(&|f| f.lower[k])).collect(),
+        }
+    }
+
+    /// Both sums of some rows. What the way forward leaves is needed on the way back: it is made again, segment by segment, which is
+    /// less than to write it down and read it from a cache that is further away.
+    #[inline(always)]
+    fn sums(&self, rows: &[Lanes], workspace: &mut Workspace) -> [[Lanes; SHIFTS]; 2] {
+        let (mut last, mut first) = ([NOTHING; SHIFTS], [NOTHING; SHIFTS]);
+        let segments = rows.chunks(SEGMENT).zip(self.forward.chunks(SEGMENT));
+        for ((rows, forward), start) in segments.zip(&mut workspace.starts) {
+            *start = last;
+            for (row, [before, inverse]) in rows.iter().zip(forward) {
+                for s in 0..SHIFTS {
+                    let mut own = last[s];
+                    for l in 0..ROWS {
+                        own.0[l] = (-before[s]).mul_add(own.0[l], row.0[l]);
+                    }
+                    for l in 0..ROWS {
+                        first[s].0[l] = own.0[l].mul_add(own.0[l] * inverse[s], first[s].0[l]);
+                    }
+                    last[s] = own;
+                }
+            }
+        }
+        let (mut solved, mut second) = ([NOTHING; SHIFTS], [NOTHING; SHIFTS]);
+        let segments = rows.chunks(SEGMENT).zip(self.forward.chunks(SEGMENT)).zip(self.lower.chunks(SEGMENT));
+        for (((rows, forward), lower), start) in segments.zip(&workspace.starts).rev() {
+            let mut last = *start;
+            for ((row, [before, inverse]), kept) in rows.iter().zip(forward).zip(workspace.kept.iter_mut()) {
+                let mut divided = [NOTHING; SHIFTS];
+                for s in 0..SHIFTS {
+                    let mut own = last[s];
+                    for l in 0..ROWS {
+                        own.0[l] = (-before[s]).mul_add(own.0[l], row.0[l]);
+                    }
+                    for l in 0..ROWS {
+                        divided[s].0[l] = own.0[l] * inverse[s];
+                    }
+                    last[s] = own;
+                }
+                *kept = divided;
+            }
+            for (kept, lower) in workspace.kept[..rows.len()].iter().zip(lower).rev() {
+                for s in 0..SHIFTS {
+                    for l in 0..ROWS {
+                        solved[s].0[l] = (-lower[s]).mul_add(solved[s].0[l], kept[s].0[l]);
+                        second[s].0[l] = solved[s].0[l].mul_add(solved[s].0[l], second[s].0[l]);
+                    }
+                }
+            }
+        }
+        [first, second]
+    }
+}
+
+/// What a task writes down on its way.
+struct Workspace {
+    /// The forward step before each segment.
+    starts: Vec<[Lanes; SHIFTS]>,
+    /// Forward steps of one segment, over D.
+    kept: Vec<[Lanes; SHIFTS]>,
+}
+
+impl Factored<'_> {
+    /// vᵀ(T + γI)⁻¹v and vᵀ(T + γI)⁻²v for the rows v of a matrix: rows × shifts.
+    pub fn sums_of_rows(factors: &[Factored<'_>], vectors: &Matrix) -> [Matrix; 2] {
+        let (n, size) = (vectors.rows, vectors.cols);
+        let groups: Vec<Together> = factors.chunks(SHIFTS).map(Together::of).collect();
+        let starts: Vec<usize> = (0..n).step_by(TASK).collect();
+        let parts: Vec<[Matrix; 2]> = starts
+            .par_iter()
+            .map(|start| {
+                let height = TASK.min(n - start);
+                let mut found = [Matrix::zeros(height, factors.len()), Matrix::zeros(height, factors.len())];
+                let mut rows = vec![NOTHING; size];
+                let nothing = [NOTHING; SHIFTS];
+                let mut workspace =
+                    Workspace { starts: vec![nothing; size.div_ceil(SEGMENT)], kept: vec![nothing; SEGMENT] };
+                for from in (0..height).step_by(ROWS) {
+                    let count = ROWS.min(height - from);
+                    for (k, row) in rows.iter_mut().enumerate() {
+                        row.0[..count].copy_from_slice(&vectors.col(k)[start + from..][..count]);
+                    }
+                    for (g, group) in groups.iter().enumerate() {
+                        let [first, second] = vectorize(
+                            #[inline(always)]
+                            || group.sums(&rows, &mut workspace),
+                        );
+                        for s in 0..SHIFTS.min(factors.len() - g * SHIFTS) {
+                            for (out, sums) in found.iter_mut().zip([&first, &second]) {
+                                out.col_mut(g * SHIFTS + s)[from..from + count].copy_from_slice(&sums[s].0[..count]);
+                            }
+                        }
+                    }
+                }
+                found
+            })
+            .collect();
+        [0, 1].map(|which| Matrix::stacked(&parts.iter().map(|part| &part[which]).collect::<Vec<&Matrix>>()))
+    }
+}
