@@ -125,13 +125,13 @@ impl Race<'_> {
         let folds = self.folds.groups.len();
         let mut done = 1;
         while done < folds {
-            let waiting = |point: &Entrant| !point.is_out && point.folds[done].is_none();
-            let count = self.places().filter(|place| waiting(self.entrant(*place))).count();
+            let waits = |lane: &&Lane| lane.left().any(|p| lane.points[p].folds[done].is_none());
+            let count = self.lanes.iter().filter(waits).count();
             if count == 0 {
                 done += 1;
                 continue;
             }
-            // One point at a time would leave a core idle; few points run several folds before they are compared.
+            // One lane at a time would leave a core idle; few lanes run several folds before they are compared.
             let next = (done + (AT_LEAST / count).max(1)).min(folds);
             self.judge_all(done..next, LOOSE, |point, fold| !point.is_out && point.folds[fold].is_none())?;
             done = next;
@@ -151,7 +151,8 @@ impl Race<'_> {
                 for fold in folds.clone() {
                     let points: Vec<usize> = (0..lane.points.len()).filter(|p| waits(&lane.points[*p], fold)).collect();
                     // What starts from a solution of its own does not need its neighbour's.
-                    let size = if self.is_tube(lane.choice) { 1 } else { points.len().max(1) };
+                    let is_alone = gap <= STATED && self.is_tube(lane.choice);
+                    let size = if is_alone { 1 } else { points.len().max(1) };
                     work.extend(points.chunks(size).map(|some| Work { lane: l, points: some.to_vec(), fold }));
                 }
             }
@@ -193,7 +194,7 @@ impl Race<'_> {
             let point = &lane.points[*p];
             if let Some(solved) = point.folds[work.fold].as_ref().and_then(|judged| judged.solved.as_ref()) {
                 part.start_at(solved.clone());
-            } else if self.is_tube(lane.choice) && work.fold > 0 {
+            } else if part.solution().is_none() && self.is_tube(lane.choice) {
                 part.start_from(&self.solutions(point));
             }
             let penalty = Penalty { exponent: lane.exponent, lambda: point.lambda, tolerance: gap };
