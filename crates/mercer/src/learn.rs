@@ -148,7 +148,8 @@ pub struct LearnTrial {
     /// Its standard error over the rows.
     pub standard_errors: Vec<f64>,
     /// After how many folds a λ was dropped because others were clearly better on the same rows: its score is the mean over those folds; after
-    /// 0 folds, over the rows of the first by a model of some of its training rows. `None` for a λ that all folds judged.
+    /// 0 folds, over the rows of the first by a model of some of its training rows. All folds: it was judged on them at a loose gap, and not within reach of
+    /// the best. `None` for a λ that all folds judged closely.
     pub dropped: Vec<Option<usize>>,
     /// Which λ became the model's, if this trial did.
     pub chosen: Option<usize>,

@@ -80,7 +80,9 @@ fn twenty_races_choose_what_the_full_grid_chooses() {
         // The chosen point was judged on every row, and what it says is what the full grid says.
         let (trial, l) = chosen(&race);
         assert_eq!(trial.dropped[l], None);
-        assert!((trial.scores[l] - own).abs() <= 0.02 * own + 1e-3, "{problem}: {} and {own}", trial.scores[l]);
+        // Shares of wrong signs are counts: a row or two lie so near the edge that the gap decides about them.
+        let rows = if spec.contains("hinge") { 2.01 / 510.0 } else { 1e-3 };
+        assert!((trial.scores[l] - own).abs() <= 0.02 * own + rows, "{problem}: {} and {own}", trial.scores[l]);
         assert!(race.held_out[0].iter().all(|v| v.is_finite()));
         assert!(race.summary().certificate.holds);
     }
@@ -107,18 +109,58 @@ fn many_rows_start_with_a_quarter() {
     }
 }
 
+/// What all folds say, at whatever gap, is said by all of them, and nobody who was within reach of the winner was dropped before.
+#[test]
+fn who_is_dropped_on_the_way_is_behind_on_all_folds() {
+    for (seed, spec) in ["hinge", "epsilon-insensitive(epsilon=0.1)", "pinball(quantile=0.3)"].iter().enumerate() {
+        let (x, y) = table("friedman1", 1200, 0.5, seed as u64, *spec == "hinge");
+        let learn = learn(spec, &[0.7, 1.4, 2.8, 5.6], &LAMBDAS);
+        let (race, full) = (learn.fit(&x, &y).unwrap(), learn.every_point().fit(&x, &y).unwrap());
+        let (best, b) = chosen(&full);
+        let (mut on_all_loosely, mut in_full) = (0, 0);
+        for (own, all) in race.tried.iter().zip(&full.tried) {
+            assert_eq!(own.kernel.spec(), all.kernel.spec());
+            for (l, lambda) in own.lambdas.iter().enumerate() {
+                let Some(place) = all.lambdas.iter().position(|other| other == lambda) else { continue };
+                let behind = all.scores[place] - best.scores[b];
+                match own.dropped[l] {
+                    // Scores of points in full are those of the full grid.
+                    None => {
+                        in_full += 1;
+                        let rows = if *spec == "hinge" { 3.01 / 1200.0 } else { 1e-3 };
+                        assert!((own.scores[l] - all.scores[place]).abs() <= 0.01 * all.scores[place] + rows, "{spec}");
+                    }
+                    // Dropped with all folds judged: not within a hundredth of the best.
+                    Some(5) => {
+                        on_all_loosely += 1;
+                        assert!(behind > 0.005 * best.scores[b], "{spec}: {behind} of {}", best.scores[b]);
+                    }
+                    Some(_) => assert!(behind > 0.0, "{spec}: the best was dropped"),
+                }
+            }
+        }
+        println!("{spec}: {in_full} in full, {on_all_loosely} on all folds at the loose gap");
+        assert!(in_full >= 1);
+        let (own, best, _) = on_the_full_grid(&race, &full);
+        assert!(own <= best * 1.01, "{spec}: {own} instead of {best}");
+    }
+}
+
 #[test]
 fn the_same_bits_whatever_the_threads() {
-    let (x, y) = table("friedman1", 510, 0.3, 1, false);
-    let learn = learn("epsilon-insensitive(epsilon=0.1)", &[1.0, 3.0], &LAMBDAS);
-    let with = |threads: usize| {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| learn.fit(&x, &y).unwrap())
-    };
-    let (one, three) = (with(1), with(3));
-    assert_eq!(one.coefficients, three.coefficients);
-    assert_eq!(one.held_out, three.held_out);
-    for (a, b) in one.tried.iter().zip(&three.tried) {
-        assert_eq!((&a.scores, &a.dropped, a.chosen), (&b.scores, &b.dropped, b.chosen));
+    // Without and with a start on a quarter of the rows.
+    for (rows, spec) in [(510, "epsilon-insensitive(epsilon=0.1)"), (2600, "hinge")] {
+        let (x, y) = table("friedman1", rows, 0.3, 1, spec == "hinge");
+        let learn = learn(spec, &[1.0, 3.0], &LAMBDAS);
+        let with = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| learn.fit(&x, &y).unwrap())
+        };
+        let (one, three) = (with(1), with(3));
+        assert_eq!(one.coefficients, three.coefficients);
+        assert_eq!(one.held_out, three.held_out);
+        for (a, b) in one.tried.iter().zip(&three.tried) {
+            assert_eq!((&a.scores, &a.dropped, a.chosen), (&b.scores, &b.dropped, b.chosen));
+        }
     }
 }

@@ -29,7 +29,7 @@ pub fn fit(found: &Found) -> String {
 
 /// `values[l]` belongs to `lambdas[l]`; `chosen` is the place of the λ that became the model's, if one did. A number in
 /// `dropped_after_folds` says that the λ was dropped, and its value is the mean over those folds; after 0 folds, over the
-/// first one by a model of a quarter of its training rows.
+/// first one by a model of a quarter of its training rows; after all folds, over all of them at a loose gap.
 fn trial(trial: &LearnTrial) -> Value {
     json!({
         "target": trial.target,

@@ -118,7 +118,7 @@ fn race(trials: &[&LearnTrial]) -> Option<String> {
     let dropped = trials.iter().flat_map(|trial| &trial.dropped).filter(|dropped| dropped.is_some()).count();
     (dropped > 0).then(|| {
         format!(
-            "  {} of {} points were dropped before all folds had judged them: clearly worse than the best on the same rows\n  \
+            "  {} of {} points were dropped before all folds had judged them closely: clearly worse than the best on the same rows\n  \
              (--table lists them; --every-point judges them all)\n",
             integer(dropped),
             integer(points)

@@ -17,6 +17,9 @@ use crate::plan::{Method, Plan};
 use crate::solver::convex::exponent::PowerPoint;
 use crate::solver::convex::{Problem, RidgePoint};
 
+/// Gaps from which on a matrix in single precision, where choosing has left one, serves for the model too.
+const IN_SINGLE: f64 = 1e-4;
+
 impl Learn {
     pub(super) fn finish(
         &self,
@@ -40,7 +43,9 @@ impl Learn {
             self.stage("solving")?;
             let losses: Vec<&dyn Loss> = group.outputs.iter().map(|output| &*output.losses[curve.choice]).collect();
             let penalty = Penalty { exponent: curve.exponent, lambda: curve.lambda(), tolerance: self.tolerance };
-            let (solved, gaps) = self.certified(&rows, group, &losses, penalty)?;
+            let single = best.ground.single.as_ref().filter(|_| penalty.tolerance >= IN_SINGLE);
+            let quick = Rows { is_measured_after: true, single, ..rows };
+            let (solved, gaps) = self.certified(&rows, &quick, group, &losses, penalty, best.near.as_ref())?;
             let first = summaries.len();
             summaries.extend(self.summaries(&rows, group, &losses, curve, &solved, &gaps));
             if let Some(wrong) = summaries[first..].iter().find(|summary| !is_finite(summary)) {
@@ -92,12 +97,13 @@ impl Learn {
     fn certified(
         &self,
         rows: &Rows<'_>,
+        quick: &Rows<'_>,
         group: &Group,
         losses: &[&dyn Loss],
         penalty: Penalty,
+        near: Option<&Solved>,
     ) -> Result<(Solved, Vec<Gap>)> {
-        let quick = Rows { is_measured_after: true, ..*rows };
-        let mut solved = self.snapped(rows, group, losses, penalty, quick.solve(group, losses, penalty, None)?);
+        let mut solved = self.snapped(rows, group, losses, penalty, quick.solve(group, losses, penalty, near)?);
         self.stage("certificate")?;
         let mut gaps = measure(rows, group, losses, penalty, &mut solved);
         let is_wrong = |(model, gap): (&PowerPoint, &Gap)| model.point.converged && gap.relative() > penalty.tolerance;

@@ -93,18 +93,36 @@ impl Part {
         self.last = Some(Solved::of_models(models.collect()));
     }
 
-    /// Starts from the solution of another part of the same rows, as far as the two share them.
-    pub fn start_from(&mut self, other: &Part, solved: &Solved) {
-        let mut place = vec![None; self.kept.len() + self.held.len()];
-        other.kept.iter().enumerate().for_each(|(i, row)| place[*row] = Some(i));
-        let models = solved.models.iter().map(|model| {
-            let mut alpha: Vec<f64> =
-                self.kept.iter().map(|row| place[*row].map_or(0.0, |i| model.point.alpha[i])).collect();
-            balance(&mut alpha);
-            PowerPoint { point: RidgePoint { alpha, fitted: Vec::new(), ..model.point.clone() }, ..model.clone() }
-        });
-        self.last = Some(Solved::of_models(models.collect()));
+    /// Starts from solutions of other parts of the same rows, each with the rows that it does not know.
+    pub fn start_from(&mut self, others: &[(&[usize], &Solved)]) {
+        self.last = joined(&self.kept, others);
     }
+}
+
+/// A start for some rows from solutions of other parts of the table, each with the rows that it does not know: every coefficient
+/// from the first that has it. A row that one fold holds out is a support vector of another's solution, or is not.
+pub(super) fn joined(rows: &[usize], others: &[(&[usize], &Solved)]) -> Option<Solved> {
+    let (held, first) = others.first()?;
+    let all = held.len() + first.models.first()?.point.alpha.len();
+    let mut is_open = vec![false; all];
+    rows.iter().for_each(|row| is_open[*row] = true);
+    let mut coefficients = vec![vec![0.0; all]; first.models.len()];
+    for (held, solved) in others {
+        let mut is_held = vec![false; all];
+        held.iter().for_each(|row| is_held[*row] = true);
+        for (place, row) in (0..all).filter(|row| !is_held[*row]).enumerate() {
+            if !std::mem::take(&mut is_open[row]) {
+                continue;
+            }
+            coefficients.iter_mut().zip(&solved.models).for_each(|(own, model)| own[row] = model.point.alpha[place]);
+        }
+    }
+    let models = first.models.iter().zip(coefficients).map(|(model, own)| {
+        let mut alpha: Vec<f64> = rows.iter().map(|row| own[*row]).collect();
+        balance(&mut alpha);
+        PowerPoint { point: RidgePoint { alpha, fitted: Vec::new(), ..model.point.clone() }, ..model.clone() }
+    });
+    Some(Solved::of_models(models.collect()))
 }
 
 /// Makes the sum of the coefficients 0, as it must be with an offset, without waking those that are 0: the ones with the sign of
@@ -183,7 +201,31 @@ fn constant_values(group: &Group, rows: usize) -> Matrix {
 
 #[cfg(test)]
 mod tests {
-    use super::balance;
+    use super::super::solve::Solved;
+    use super::{balance, joined};
+    use crate::solver::convex::RidgePoint;
+    use crate::solver::convex::exponent::PowerPoint;
+
+    /// Rows that one part holds out come from the next; rows that nobody knows are 0.
+    #[test]
+    fn a_start_takes_every_row_from_the_first_that_knows_it() {
+        let solved = |alpha: &[f64]| {
+            let point = RidgePoint { alpha: alpha.to_vec(), ..RidgePoint::zero(alpha.len(), 1.0, 0.0) };
+            Solved::of_models(vec![PowerPoint { point, root_residual: 0.0, is_zero: false, witness: None }])
+        };
+        // Six rows.
+        let (first, second) = (solved(&[1.0, 2.0, -5.0, -6.0]), solved(&[3.0, 4.0, 5.0, -9.0]));
+        let parts: [(&[usize], &Solved); 2] = [(&[2, 3], &first), (&[1, 3], &second)];
+        let start = joined(&[0, 1, 2, 3, 4], &parts).unwrap();
+        let balanced = joined(&[0, 1, 2, 3, 4, 5], &parts).unwrap();
+        assert_eq!(&start.models[0].point.alpha[3..], [0.0, -5.0]);
+        assert!(start.models[0].point.alpha.iter().sum::<f64>().abs() < 1e-15);
+        assert_eq!(balanced.models[0].point.alpha.len(), 6);
+        let only_first = joined(&[0, 1, 4, 5], &[(&[2, 3], &solved(&[1.0, 2.0, -2.0, -1.0]))]).unwrap();
+        assert_eq!(only_first.models[0].point.alpha, [1.0, 2.0, -2.0, -1.0]);
+        assert!(only_first.models[0].point.fitted.is_empty());
+        assert!(joined(&[0, 1], &[]).is_none());
+    }
 
     #[test]
     fn balance_spares_zeros_and_bounds_where_it_can() {

@@ -2,28 +2,28 @@
 //!
 //! Every kernel, loss, exponent and λ starts on the first fold, with a quarter of its training rows and a loose gap. A point
 //! that its rivals beat clearly, row by row on the same held-out rows, is dropped and is listed with the folds it was judged on;
-//! the others go on: all rows of the first fold, then the other folds at the stated gap, the most promising kernels first.
+//! the others go on: all rows of the first fold, then fold by fold, and what is left in the end once more at the stated gap.
 //! In the end the neighbours of the winner have been judged on a whole fold at least, whatever the quarter said of them.
 
 mod entrant;
 mod start;
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use self::entrant::{Entrant, Judged, Lane, Margin, Place};
+use self::entrant::{Entrant, Judged, Lane, Margin, Place, Work};
 use super::measure::Measure;
 use super::part::Part;
 use super::run::{Candidate, Ground};
 use super::select::default_lambdas;
-use super::solve::{Penalty, Rows};
+use super::solve::Penalty;
 use super::targets::{Group, Targets};
 use super::{Learn, LearnTrial};
 use crate::criterion::Folds;
 use crate::error::{Error, Result};
 use crate::kernel::SharedKernel;
-use crate::loss::{Loss, Shape};
 use crate::plan::Plan;
 
 /// The relative duality gap of points that only have to be told from better ones, and of those that may be chosen.
@@ -32,12 +32,12 @@ const STATED: f64 = 5e-4;
 /// Held-out rows of the first fold, and points, from which a race is worth it.
 const FEWEST_ROWS: usize = 100;
 const FEWEST_POINTS: usize = 6;
-/// Kernels (or folds) that are worked on side by side, whatever the number of threads: what is dropped must not depend on it.
-const SIDE_BY_SIDE: usize = 2;
+/// Fits that are made side by side at least, whatever the number of threads: what is dropped must not depend on it.
+const AT_LEAST: usize = 4;
 /// On folds: the chance that the rest of them turns it round is that of three standard errors.
 const FOLD_MARGIN: Margin = Margin { errors: 3.0, share: 0.0 };
-/// A loose gap is no reason to be dropped.
-const LOOSE_SHARE: f64 = 0.01;
+/// A loose gap is no reason to be dropped: it moves measures by a hundredth and a half at most where that was tried.
+const LOOSE_SHARE: f64 = 0.02;
 
 impl Learn {
     /// Whether points are dropped as soon as held-out rows tell.
@@ -104,125 +104,105 @@ struct Race<'a> {
 }
 
 impl Race<'_> {
-    /// All rows of the first fold for those that are left, at the loose gap.
+    /// All rows of the first fold for those that are left, at the loose gap, each λ from the solution of the last.
     fn first_fold(&mut self) -> Result<()> {
         let weights = self.weights_of(0);
         let start = |point: &Entrant| Margin::mean(&point.start, &weights);
-        let order = self.kernels_by(|point| point.folds[0].is_none().then(|| start(point)));
-        for batch in order.chunks(self.side_by_side()) {
-            self.learn.stage("choosing")?;
-            let grounds: Vec<(usize, Arc<Ground>)> =
-                batch.iter().map(|k| Ok((*k, self.ground(*k)?))).collect::<Result<_>>()?;
-            let lanes: Vec<usize> = (0..self.lanes.len()).filter(|l| batch.contains(&self.lanes[*l].kernel)).collect();
-            let found: Vec<Vec<(usize, Judged)>> = lanes
-                .par_iter()
-                .map(|l| {
-                    let lane = &self.lanes[*l];
-                    let ground = &grounds.iter().find(|(k, _)| *k == lane.kernel).ok_or_else(missing)?.1;
-                    let left: Vec<usize> = lane.left().filter(|p| lane.points[*p].folds[0].is_none()).collect();
-                    self.first_of_lane(lane, &left, ground)
-                })
-                .collect::<Result<_>>()?;
-            for (l, judged) in lanes.into_iter().zip(found) {
-                judged.into_iter().for_each(|(p, judged)| self.lanes[l].points[p].folds[0] = Some(judged));
-            }
+        for batch in self.kernels_by(|point| point.folds[0].is_none().then(|| start(point))).chunks(self.together()) {
+            let lanes = (0..self.lanes.len()).filter(|l| batch.contains(&self.lanes[*l].kernel));
+            let waits = |l: usize, p: &usize| self.lanes[l].points[*p].folds[0].is_none();
+            let work =
+                |l: usize| Work { lane: l, points: self.lanes[l].left().filter(|p| waits(l, p)).collect(), fold: 0 };
+            self.judge(batch, &lanes.map(work).collect::<Vec<Work>>(), LOOSE)?;
         }
-        if let Some(best) = self.best_of_first() {
-            self.drop_behind(best, 0);
+        self.drop_behind(1);
+        Ok(())
+    }
+
+    /// The other folds at the loose gap, where after each of them who is behind is dropped; then all folds at the stated gap
+    /// for those who are left.
+    fn other_folds(&mut self) -> Result<()> {
+        let folds = self.folds.groups.len();
+        let mut done = 1;
+        while done < folds {
+            let waits = |lane: &&Lane| lane.left().any(|p| lane.points[p].folds[done].is_none());
+            let count = self.lanes.iter().filter(waits).count();
+            if count == 0 {
+                done += 1;
+                continue;
+            }
+            // One lane at a time would leave a core idle; few lanes run several folds before they are compared.
+            let next = (done + (AT_LEAST / count).max(1)).min(folds);
+            self.judge_all(done..next, LOOSE, |point, fold| !point.is_out && point.folds[fold].is_none())?;
+            done = next;
+            self.drop_behind(done);
+        }
+        let is_loose = |judged: &Option<Judged>| judged.as_ref().is_some_and(|judged| judged.is_loose);
+        self.judge_all(0..folds, STATED, |point, fold| !point.is_out && is_loose(&point.folds[fold]))
+    }
+
+    /// Judges all points that wait for one of these folds.
+    fn judge_all(&mut self, folds: Range<usize>, gap: f64, waits: impl Fn(&Entrant, usize) -> bool) -> Result<()> {
+        let is_waiting = |point: &Entrant| folds.clone().any(|fold| waits(point, fold));
+        let scored = |point: &Entrant| is_waiting(point).then(|| self.score_of(point));
+        for batch in self.kernels_by(scored).chunks(self.together()) {
+            let mut work = Vec::new();
+            for (l, lane) in self.lanes.iter().enumerate().filter(|(_, lane)| batch.contains(&lane.kernel)) {
+                for fold in folds.clone() {
+                    let points: Vec<usize> = (0..lane.points.len()).filter(|p| waits(&lane.points[*p], fold)).collect();
+                    // What starts from a solution of its own does not need its neighbour's.
+                    let is_alone = gap <= STATED && self.is_tube(lane.choice);
+                    let size = if is_alone { 1 } else { points.len().max(1) };
+                    work.extend(points.chunks(size).map(|some| Work { lane: l, points: some.to_vec(), fold }));
+                }
+            }
+            self.judge(batch, &work, gap)?;
         }
         Ok(())
     }
 
-    fn first_of_lane(&self, lane: &Lane, points: &[usize], ground: &Ground) -> Result<Vec<(usize, Judged)>> {
+    /// Judges points of some kernels, piece of work by piece of work side by side.
+    fn judge(&mut self, kernels: &[usize], work: &[Work], gap: f64) -> Result<()> {
+        self.learn.stage("choosing")?;
+        let grounds: Vec<(usize, Arc<Ground>)> =
+            kernels.iter().map(|k| Ok((*k, self.ground(*k)?))).collect::<Result<_>>()?;
+        let found: Vec<Vec<Judged>> = work
+            .par_iter()
+            .with_max_len(1)
+            .map(|piece| {
+                let kernel = self.lanes[piece.lane].kernel;
+                let ground = &grounds.iter().find(|(k, _)| *k == kernel).ok_or_else(missing)?.1;
+                self.judged(piece, ground, gap)
+            })
+            .collect::<Result<_>>()?;
+        for (piece, judged) in work.iter().zip(found) {
+            for (p, judged) in piece.points.iter().zip(judged) {
+                self.lanes[piece.lane].points[*p].folds[piece.fold] = Some(judged);
+            }
+        }
+        Ok(())
+    }
+
+    fn judged(&self, work: &Work, ground: &Ground, gap: f64) -> Result<Vec<Judged>> {
+        let lane = &self.lanes[work.lane];
         let go_on = || self.learn.go_on("choosing");
         let rows = self.rows(ground, &go_on);
         let losses = self.losses(lane.choice);
-        let held = &self.folds.groups[0];
+        let held = &self.folds.groups[work.fold];
         let mut part = Part::new(&rows, self.group, held);
-        let mut found = Vec::new();
-        for p in points {
-            let penalty = Penalty { exponent: lane.exponent, lambda: lane.points[*p].lambda, tolerance: LOOSE };
+        let one = |p: &usize| {
+            let point = &lane.points[*p];
+            if let Some(solved) = point.folds[work.fold].as_ref().and_then(|judged| judged.solved.as_ref()) {
+                part.start_at(solved.clone());
+            } else if part.solution().is_none() && self.is_tube(lane.choice) {
+                part.start_from(&self.solutions(point));
+            }
+            let penalty = Penalty { exponent: lane.exponent, lambda: point.lambda, tolerance: gap };
             let values = part.advance(&rows, &losses, penalty)?;
             let measures = self.measure.of_held_out(self.group, &losses, held, &values);
-            found.push((*p, Judged { values, measures, solved: part.solution().cloned() }));
-        }
-        Ok(found)
-    }
-
-    /// All folds at the stated gap, kernel by kernel and point by point, the best first; a point that falls behind the best
-    /// that has been judged in full is dropped on the way.
-    fn other_folds(&mut self) -> Result<()> {
-        let weights = self.weights_of(0);
-        let first = |point: &Entrant| point.folds[0].as_ref().map(|judged| Margin::mean(&judged.measures, &weights));
-        let order = self.kernels_by(|point| first(point).filter(|_| !self.is_full(point)));
-        for k in order {
-            let ground = self.ground(k)?;
-            for l in 0..self.lanes.len() {
-                if self.lanes[l].kernel == k {
-                    self.judge_lane(l, &ground)?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn judge_lane(&mut self, l: usize, ground: &Ground) -> Result<()> {
-        let weights = self.weights_of(0);
-        let lane = &self.lanes[l];
-        let mut left: Vec<usize> =
-            lane.left().filter(|p| lane.points[*p].folds_done() < self.folds.groups.len()).collect();
-        let first = |p: &usize| {
-            lane.points[*p].folds[0].as_ref().map_or(f64::INFINITY, |j| Margin::mean(&j.measures, &weights))
+            Ok(Judged { values, measures, solved: part.solution().cloned(), is_loose: gap > STATED })
         };
-        left.sort_by(|a, b| first(a).total_cmp(&first(b)));
-        if left.is_empty() {
-            return Ok(());
-        }
-        let (learn, targets, group, folds, measure) = (self.learn, self.targets, self.group, self.folds, self.measure);
-        let (choice, exponent) = (lane.choice, lane.exponent);
-        let go_on = || learn.go_on("choosing");
-        let (gram, landmarks) = (ground.gram.as_ref(), ground.landmarks.as_ref());
-        let rows = learn.rows(&ground.kernel, targets, gram, landmarks, self.memory, self.in_features(), &go_on);
-        let rows = Rows { single: ground.single.as_ref(), factor: ground.factor.as_ref(), ..rows };
-        let losses: Vec<&dyn Loss> = group.outputs.iter().map(|output| &*output.losses[choice]).collect();
-        let is_tube = losses.iter().all(|loss| matches!(loss.shape(), Shape::Tube(_)));
-        let mut parts: Vec<Part> = folds.groups.iter().map(|held| Part::new(&rows, group, held)).collect();
-        for p in left {
-            learn.stage("choosing")?;
-            let penalty = Penalty { exponent, lambda: self.lanes[l].points[p].lambda, tolerance: STATED };
-            if let Some(solved) = self.lanes[l].points[p].folds[0].as_mut().and_then(|judged| judged.solved.take()) {
-                let (first, others) = parts.split_at_mut(1);
-                if is_tube {
-                    others
-                        .iter_mut()
-                        .filter(|part| part.solution().is_none())
-                        .for_each(|part| part.start_from(&first[0], &solved));
-                }
-                first[0].start_at(solved);
-            }
-            for batch in (0..folds.groups.len()).collect::<Vec<usize>>().chunks(SIDE_BY_SIDE) {
-                let from = batch[0];
-                let judged: Vec<Judged> = parts[from..from + batch.len()]
-                    .par_iter_mut()
-                    .zip(batch)
-                    .map(|(part, fold)| {
-                        let values = part.advance(&rows, &losses, penalty)?;
-                        let measures = measure.of_held_out(group, &losses, &folds.groups[*fold], &values);
-                        Ok(Judged { values, measures, solved: None })
-                    })
-                    .collect::<Result<_>>()?;
-                let entrant = &mut self.lanes[l].points[p];
-                judged.into_iter().zip(batch).for_each(|(judged, fold)| entrant.folds[*fold] = Some(judged));
-                if !self.is_full(self.entrant((l, p)))
-                    && let Some(best) = self.leader()
-                    && self.is_behind((l, p), best)
-                {
-                    self.lanes[l].points[p].is_out = true;
-                    break;
-                }
-            }
-        }
-        Ok(())
+        work.points.iter().map(one).collect()
     }
 
     /// The winner's neighbours, along λ and on the kernels beside its own, that only the start has spoken about.
@@ -284,10 +264,11 @@ impl Race<'_> {
                 chosen = Some(curve);
             }
         }
+        let near = self.on_all_rows((l, p));
         let ground = self.ground(self.lanes[l].kernel)?;
         self.grounds.clear();
         let ground = Arc::try_unwrap(ground).map_err(|_| missing())?;
-        Ok((Candidate { ground, chosen: chosen.into_iter().collect(), score }, tried))
+        Ok((Candidate { ground, chosen: chosen.into_iter().collect(), score, near }, tried))
     }
 }
 

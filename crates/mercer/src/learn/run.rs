@@ -3,7 +3,7 @@
 use super::landmarks::{LINEAR, Landmarks};
 use super::measure::Measure;
 use super::select::{Curve, Selection};
-use super::solve::{OTHER_UNITS, Rows, preconditioner};
+use super::solve::{OTHER_UNITS, Rows, Solved, preconditioner};
 use super::targets::{Group, Kind, Targets};
 use super::{Learn, LearnTrial, Learned};
 use crate::criterion::{Criterion, Folds};
@@ -36,6 +36,8 @@ pub(super) struct Candidate {
     pub ground: Ground,
     pub chosen: Vec<Curve>,
     pub score: f64,
+    /// A solution near the one on all rows, where choosing has found one.
+    pub near: Option<Solved>,
 }
 
 /// Rows from which a single problem does without the whole kernel matrix: with rows in single precision, and with rows in double.
@@ -156,7 +158,7 @@ impl Learn {
         let ground = self.ground(kernel, targets, plan)?;
         if let Some((exponent, lambda)) = self.fixed() {
             let curve = Curve::fixed(exponent, lambda);
-            return Ok(Candidate { ground, chosen: vec![curve; targets.groups.len()], score: 0.0 });
+            return Ok(Candidate { ground, chosen: vec![curve; targets.groups.len()], score: 0.0, near: None });
         }
         let go_on = || self.go_on("choosing");
         let in_features = plan.method == Method::Features;
@@ -177,7 +179,7 @@ impl Learn {
             score += curves[best].score() / if unit > 0.0 { unit } else { 1.0 };
             chosen.extend(curves.into_iter().nth(best));
         }
-        Ok(Candidate { ground, chosen, score })
+        Ok(Candidate { ground, chosen, score, near: None })
     }
 
     #[allow(clippy::too_many_arguments)]

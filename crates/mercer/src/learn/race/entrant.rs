@@ -1,16 +1,20 @@
 //! Who takes part in a race, and who is behind whom.
 
 use super::super::measure::weighted_mean;
+use super::super::part::joined;
 use super::super::select::Curve;
 use super::super::solve::{Rows, Solved};
-use super::{FOLD_MARGIN, Ground, LOOSE_SHARE, Race, SIDE_BY_SIDE};
+use super::{FOLD_MARGIN, Ground, LOOSE_SHARE, Race};
 use crate::error::Result;
 use crate::kernel::SharedKernel;
 use crate::linalg::Matrix;
-use crate::loss::Loss;
+use crate::loss::{Loss, Shape};
 use crate::plan::Method;
 use crate::solver::dual::SingleGram;
 use std::sync::Arc;
+
+/// Kernels that are worked on together where their matrices are copied.
+const COPIED: usize = 2;
 
 /// Lane and point.
 pub(super) type Place = (usize, usize);
@@ -43,6 +47,15 @@ pub(super) struct Judged {
     pub measures: Vec<f64>,
     /// The solution, as long as it may be of use.
     pub solved: Option<Solved>,
+    /// Whether its gap is the loose one.
+    pub is_loose: bool,
+}
+
+/// Points of a lane that one task judges on a fold.
+pub(super) struct Work {
+    pub lane: usize,
+    pub points: Vec<usize>,
+    pub fold: usize,
 }
 
 impl Lane {
@@ -76,8 +89,15 @@ impl Entrant {
         Entrant { lambda, folds: (0..folds).map(|_| None).collect(), ..Entrant::default() }
     }
 
-    pub fn folds_done(&self) -> usize {
-        self.folds.iter().filter(|judged| judged.as_ref().is_some_and(|judged| judged.solved.is_none())).count()
+    /// On how many folds it was judged, at whatever gap.
+    fn folds_done(&self) -> usize {
+        self.folds.iter().flatten().count()
+    }
+
+    /// Out of the race: what its solutions could start is not needed any more.
+    fn drop_out(&mut self) {
+        self.is_out = true;
+        self.folds.iter_mut().flatten().for_each(|judged| judged.solved = None);
     }
 
     fn was_tried(&self) -> bool {
@@ -177,10 +197,29 @@ impl Race<'_> {
         self.folds.groups[fold].iter().map(weight).collect()
     }
 
-    /// Kernels that are worked on together: one where there is no memory for more.
-    pub(super) fn side_by_side(&self) -> usize {
+    /// Kernels that are worked on together: as many as there is memory for, and few where solvers copy their rows of the matrix.
+    pub(super) fn together(&self) -> usize {
         let size = 8 * (self.targets.design.rows() as u64).pow(2);
-        if size * SIDE_BY_SIDE as u64 > self.memory / 2 { 1 } else { SIDE_BY_SIDE }
+        let is_borrowed = (0..self.learn.losses.len()).all(|choice| self.is_tube(choice));
+        let most = if is_borrowed { self.kernels.len().max(1) } else { COPIED };
+        usize::try_from(self.memory / 4 / size.max(1)).unwrap_or(usize::MAX).clamp(1, most)
+    }
+
+    pub(super) fn is_tube(&self, choice: usize) -> bool {
+        self.losses(choice).iter().all(|loss| matches!(loss.shape(), Shape::Tube(_)))
+    }
+
+    /// Solutions of a point, each with the rows that it does not know.
+    pub(super) fn solutions<'b>(&'b self, point: &'b Entrant) -> Vec<(&'b [usize], &'b Solved)> {
+        let known = self.folds.groups.iter().zip(&point.folds);
+        known.filter_map(|(held, judged)| Some((&held[..], judged.as_ref()?.solved.as_ref()?))).collect()
+    }
+
+    /// From where the solution on all rows can start.
+    pub(super) fn on_all_rows(&self, place: Place) -> Option<Solved> {
+        let (lane, point) = (&self.lanes[place.0], self.entrant(place));
+        let all: Vec<usize> = (0..self.targets.design.rows()).collect();
+        self.is_tube(lane.choice).then(|| joined(&all, &self.solutions(point))).flatten()
     }
 
     /// Kernels with points left that have a score, the least first.
@@ -205,14 +244,6 @@ impl Race<'_> {
         self.least(self.places().filter(|place| !self.entrant(*place).start.is_empty()), score)
     }
 
-    /// The best on the first fold.
-    pub(super) fn best_of_first(&self) -> Option<Place> {
-        let weights = self.weights_of(0);
-        let measures = |place: &Place| self.entrant(*place).folds[0].as_ref().map(|judged| &judged.measures);
-        let score = |place: &Place| measures(place).map_or(f64::NAN, |measures| Margin::mean(measures, &weights));
-        self.least(self.places(), score)
-    }
-
     /// The best of those that all folds have judged.
     pub(super) fn leader(&self) -> Option<Place> {
         self.least(self.places().filter(|place| self.is_full(self.entrant(*place))), |place| self.score(*place))
@@ -229,40 +260,37 @@ impl Race<'_> {
             .map(|(_, place)| place)
     }
 
+    /// Whether all folds have judged it at the stated gap.
     pub(super) fn is_full(&self, point: &Entrant) -> bool {
-        point.folds_done() == self.folds.groups.len()
+        point.folds.iter().all(|judged| judged.as_ref().is_some_and(|judged| !judged.is_loose))
     }
 
-    /// Drops who is behind on this fold.
-    pub(super) fn drop_behind(&mut self, best: Place, fold: usize) {
-        let Some(rival) = self.entrant(best).folds[fold].as_ref().map(|judged| judged.measures.clone()) else { return };
-        let weights = self.weights_of(fold);
-        let margin = FOLD_MARGIN.after(1, self.folds.groups.len());
-        for point in self.lanes.iter_mut().flat_map(|lane| &mut lane.points) {
-            if let Some(judged) = &point.folds[fold] {
-                let margin = Margin { share: LOOSE_SHARE, ..margin };
-                point.is_out = point.is_out || margin.is_behind(&judged.measures, &rival, &weights);
+    /// Drops who is clearly worse than the best on the first folds, so many of them.
+    pub(super) fn drop_behind(&mut self, done: usize) {
+        let measures = |point: &Entrant| -> Option<Vec<f64>> {
+            let own: Option<Vec<&Judged>> = point.folds[..done].iter().map(Option::as_ref).collect();
+            own.map(|own| own.iter().flat_map(|judged| judged.measures.iter().copied()).collect())
+        };
+        let weights: Vec<f64> = (0..done).flat_map(|fold| self.weights_of(fold)).collect();
+        let score = |place: &Place| measures(self.entrant(*place)).map_or(f64::NAN, |own| Margin::mean(&own, &weights));
+        let Some(rival) = self.least(self.places(), score).and_then(|best| measures(self.entrant(best))) else {
+            return;
+        };
+        let margin = Margin { share: LOOSE_SHARE, ..FOLD_MARGIN.after(done, self.folds.groups.len()) };
+        for point in self.lanes.iter_mut().flat_map(|lane| &mut lane.points).filter(|point| !point.is_out) {
+            let is_loose = point.folds.iter().any(|judged| judged.as_ref().is_none_or(|judged| judged.is_loose));
+            if is_loose && measures(point).is_some_and(|own| margin.is_behind(&own, &rival, &weights)) {
+                point.drop_out();
             }
         }
-    }
-
-    /// Whether a point is clearly worse than another on the folds that both have been judged on.
-    pub(super) fn is_behind(&self, place: Place, best: Place) -> bool {
-        let (mut own, mut rival, mut weights, mut done) = (Vec::new(), Vec::new(), Vec::new(), 0);
-        for (fold, (a, b)) in self.entrant(place).folds.iter().zip(&self.entrant(best).folds).enumerate() {
-            if let (Some(a), Some(b)) = (a, b) {
-                own.extend_from_slice(&a.measures);
-                rival.extend_from_slice(&b.measures);
-                weights.extend(self.weights_of(fold));
-                done += 1;
-            }
-        }
-        let margin = FOLD_MARGIN.after(done, self.folds.groups.len());
-        place != best && margin.is_behind(&own, &rival, &weights)
     }
 
     pub(super) fn score(&self, place: Place) -> f64 {
-        self.measured(self.entrant(place)).0
+        self.score_of(self.entrant(place))
+    }
+
+    pub(super) fn score_of(&self, point: &Entrant) -> f64 {
+        self.measured(point).0
     }
 
     /// Mean and standard error over the rows that a point has been judged on.
@@ -289,7 +317,7 @@ impl Race<'_> {
         for point in own.points.iter().rev().filter(|point| point.was_tried()) {
             let (score, error) = self.measured(point);
             let is_full = self.is_full(point);
-            let dropped = (!is_full).then(|| point.folds.iter().filter(|judged| judged.is_some()).count());
+            let dropped = (!is_full).then(|| point.folds_done());
             let values = if is_full { self.values(point) } else { Matrix::default() };
             curve.insert(point.lambda, (score, error), values, dropped);
         }

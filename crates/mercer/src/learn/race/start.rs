@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use super::super::part::{Part, part_of};
 use super::super::solve::{Penalty, Rows};
 use super::entrant::{Lane, Margin};
-use super::{LOOSE, Race, SIDE_BY_SIDE};
+use super::{AT_LEAST, LOOSE, Race};
 use crate::error::Result;
 use crate::solver::dual::SingleGram;
 use crate::space;
@@ -28,12 +28,15 @@ impl Race<'_> {
         if training / START_SHARE < START_ROWS || !self.plan.keeps_gram() || held.len() > MOST_START_ROWS {
             return Ok(());
         }
-        for batch in from_the_middle(self.kernels.len()).chunks(SIDE_BY_SIDE) {
+        for batch in from_the_middle(self.kernels.len()).chunks(AT_LEAST) {
             self.learn.stage("choosing")?;
             let rival = self.best_start().map(|place| self.entrant(place).start.clone());
             let lanes: Vec<usize> = (0..self.lanes.len()).filter(|l| batch.contains(&self.lanes[*l].kernel)).collect();
-            let found: Vec<Vec<Vec<f64>>> =
-                lanes.par_iter().map(|l| self.start_lane(&self.lanes[*l], rival.as_deref())).collect::<Result<_>>()?;
+            let found: Vec<Vec<Vec<f64>>> = lanes
+                .par_iter()
+                .with_max_len(1)
+                .map(|l| self.start_lane(&self.lanes[*l], rival.as_deref()))
+                .collect::<Result<_>>()?;
             for (l, measures) in lanes.into_iter().zip(found) {
                 let tried = measures.len();
                 self.lanes[l].points.iter_mut().zip(measures).for_each(|(point, measures)| point.start = measures);
