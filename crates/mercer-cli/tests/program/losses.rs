@@ -161,12 +161,13 @@ fn points_that_are_dropped_on_the_way_are_listed() {
         report["tried"].as_array().unwrap().iter().flat_map(|t| t["dropped_after_folds"].as_array().unwrap()).collect();
     let dropped = after.iter().filter(|folds| !folds.is_null()).count();
     assert!(dropped > 0 && dropped < after.len(), "{after:?}");
-    assert!(after.iter().filter_map(|folds| folds.as_u64()).all(|folds| folds < 5));
+    // After all five: judged on each, but not closely.
+    assert!(after.iter().filter_map(|folds| folds.as_u64()).all(|folds| folds <= 5));
     let listed = lab.numbers("points.csv", "dropped_after_folds");
     assert_eq!(listed.iter().filter(|folds| !folds.is_nan()).count(), dropped);
     let page = text(&lab.ok(&line(&[&fit, &more, &["--on-grid"]])));
     assert!(
-        page.contains("points were dropped before all folds had judged them") && page.contains("judged on"),
+        page.contains("points were dropped before all folds had judged them closely") && page.contains("judged on"),
         "{page}"
     );
 
