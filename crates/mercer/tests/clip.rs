@@ -7,7 +7,7 @@ use mercer::prelude::*;
 /// A function with plateaus, at whose edges smooth ones overshoot, and a few rows far out.
 fn problem(rows: usize) -> (Matrix, Vec<f64>, Vec<f64>) {
     let place = |i: usize| ((i * 7919) % 1009) as f64 / 1009.0;
-    let far = |i: usize| if i % 9 == 0 { 2.5 } else { 1.0 };
+    let far = |i: usize| if i.is_multiple_of(9) { 2.5 } else { 1.0 };
     let x = Matrix::from_fn(rows, 2, |i, j| far(i) * (4.0 * place(3 * i + 17 * j + 1) - 2.0));
     let noise = |i: usize| 0.1 * (((i * 104_729) % 1013) as f64 / 1013.0 - 0.5);
     let plain = |i: usize| 1.5 * libm::sin(2.0 * x.get(i, 0)) + 0.5 * x.get(i, 1) + noise(i);
@@ -80,7 +80,7 @@ fn folds_are_those_of_clipped_refits() {
     for exponent in [0.5, 1.5, 2.0] {
         let lambdas = if exponent < 1.0 { [1e-3, 1e-2] } else { [1e-6, 1e-4] };
         let fit = Fit::new(Gaussian::lengthscale(1.5)).exponent(exponent).lambdas(&lambdas).on_grid();
-        let found = fit.criterion(Criterion::KFold(rule.clone())).clip().fit(&x, &y).unwrap();
+        let found = fit.criterion(Criterion::KFold(rule)).clip().fit(&x, &y).unwrap();
         for (lambda, score) in lambdas.iter().zip(&found.tried[0].surfaces[0].scores[0]) {
             let at = Fit::new(Gaussian::lengthscale(1.5)).exponent(exponent).lambda(*lambda);
             // Folds in the order of the rows: blocks.
