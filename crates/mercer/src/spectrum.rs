@@ -17,7 +17,7 @@ mod path;
 mod projection;
 pub(crate) mod row_tables;
 mod streamed;
-pub(crate) mod tabulated;
+mod tabulated;
 mod target;
 mod tridiagonal;
 

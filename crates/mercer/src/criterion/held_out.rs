@@ -9,7 +9,6 @@ use crate::linalg::Matrix;
 use crate::solver::power;
 use crate::spectrum::interpolation::Lanes;
 use crate::spectrum::row_tables::MANY_ROWS;
-use crate::spectrum::tabulated::keep_group;
 use crate::spectrum::{
     DeletedGroup, FormTarget, Grid, Remembered, RowTables, Spectrum, Tabulated, Target, TridiagonalForm,
 };
@@ -143,6 +142,15 @@ pub fn k_fold(
         residuals
     });
     Ok(residuals.collect())
+}
+
+/// Residuals of a group's rows, `[target][row]`, with predictions kept within the range of the other rows where that is asked for.
+fn keep_group(targets: &[&Target], rows: &[usize], residuals: &mut [Vec<f64>]) {
+    for (target, residuals) in targets.iter().zip(residuals) {
+        if let Some(clip) = &target.clip {
+            clip.keep_group(rows, residuals);
+        }
+    }
 }
 
 fn check(folds: &Folds, rows: usize) -> Result<()> {

@@ -276,15 +276,6 @@ impl Spectrum {
     }
 }
 
-/// Residuals of a group's rows, `[target][row]`, with predictions kept within the range of the other rows where that is asked for.
-pub(crate) fn keep_group(targets: &[&Target], rows: &[usize], residuals: &mut [Vec<f64>]) {
-    for (target, residuals) in targets.iter().zip(residuals) {
-        if let Some(clip) = &target.clip {
-            clip.keep_group(rows, residuals);
-        }
-    }
-}
-
 impl Tabulated {
     /// A group starts above the last γ at which its block was singular to rounding.
     fn forget_singular(&mut self) {
