@@ -47,6 +47,16 @@ pub trait Kernel: Debug + Send + Sync {
     /// k(x, p) and k(p, x) must be the same bits: a Gram matrix is filled from one side.
     fn values(&self, x: Point<'_>, points: &Points, start: usize, out: &mut [f64]);
 
+    /// sumsⱼ += weight · k(x, pⱼ) for the points j = start, …, start + sums.len() − 1: the bits that [`values`](Self::values) give.
+    fn add_scaled(&self, x: Point<'_>, points: &Points, start: usize, weight: f64, sums: &mut [f64]) {
+        let mut values = [0.0; 128];
+        for (turn, sums) in sums.chunks_mut(values.len()).enumerate() {
+            let values = &mut values[..sums.len()];
+            self.values(x, points, start + turn * 128, values);
+            sums.iter_mut().zip(values).for_each(|(sum, value)| *sum += weight * *value);
+        }
+    }
+
     /// k(pⱼ, pⱼ) for the points j = start, …, start + out.len() − 1.
     fn diagonal(&self, points: &Points, start: usize, out: &mut [f64]);
 

@@ -119,12 +119,11 @@ impl Points {
 #[inline(always)]
 pub(crate) fn fill_blocks(start: usize, out: &mut [f64], mut block: impl FnMut(usize) -> [f64; LANES]) {
     let mut at = start;
-    let mut chunks = out.chunks_exact_mut(LANES);
-    for chunk in &mut chunks {
-        chunk.copy_from_slice(&block(at));
+    let (chunks, rest) = out.as_chunks_mut();
+    for chunk in chunks {
+        *chunk = block(at);
         at += LANES;
     }
-    let rest = chunks.into_remainder();
     if !rest.is_empty() {
         rest.copy_from_slice(&block(at)[..rest.len()]);
     }

@@ -396,6 +396,31 @@ impl<P: Profile> Kernel for Radial<P> {
         );
     }
 
+    /// Without a pass for distances and one for values.
+    fn add_scaled(&self, x: Point<'_>, points: &Points, start: usize, weight: f64, sums: &mut [f64]) {
+        vectorize(
+            #[inline(always)]
+            || {
+                let (whole, rest) = sums.as_chunks_mut::<LANES>();
+                let mut at = start;
+                for sums in whole {
+                    let values = self.profile.at_lanes(self.distances(x.numbers, points, at));
+                    // Copies: what is written is then known to be none of what is read.
+                    let (mut own, weight) = (*sums, weight);
+                    for l in 0..LANES {
+                        own[l] += weight * values[l];
+                    }
+                    *sums = own;
+                    at += LANES;
+                }
+                if !rest.is_empty() {
+                    let values = self.profile.at_lanes(self.distances(x.numbers, points, at));
+                    rest.iter_mut().zip(&values).for_each(|(sum, value)| *sum += weight * value);
+                }
+            },
+        );
+    }
+
     fn diagonal(&self, _: &Points, _: usize, out: &mut [f64]) {
         out.fill(1.0);
     }

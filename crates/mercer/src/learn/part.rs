@@ -6,6 +6,7 @@ use crate::error::Result;
 use crate::kernel::Points;
 use crate::linalg::Matrix;
 use crate::loss::{Loss, Shape};
+use crate::simd::vectorize;
 use crate::solver::convex::RidgePoint;
 use crate::solver::convex::exponent::PowerPoint;
 use crate::solver::convex::linear::values;
@@ -144,8 +145,8 @@ fn balance(alpha: &mut [f64]) {
 fn values_at(rows: &Rows<'_>, kept: &[usize], held: &[usize], points: &Points, solved: &Solved) -> Matrix {
     let models = &solved.models;
     let mut values = match (rows.gram, rows.single) {
-        (Some(gram), _) => sums(kept, held, solved, |row, column| gram.get(column, row)),
-        (None, Some(single)) => sums(kept, held, solved, |row, column| f64::from(single.row(row)[column])),
+        (Some(gram), _) => sums(kept, held, solved, |row| gram.col(row)),
+        (None, Some(single)) => sums(kept, held, solved, |row| single.row(row)),
         (None, None) => {
             let alpha: Vec<f64> = models.iter().flat_map(|model| model.point.alpha.iter().copied()).collect();
             let alpha = Matrix::from_columns(kept.len(), models.len(), alpha).unwrap_or_default();
@@ -158,18 +159,43 @@ fn values_at(rows: &Rows<'_>, kept: &[usize], held: &[usize], points: &Points, s
     values
 }
 
-/// Σ αⱼ k(row, j) for held-out rows, one column per model.
-fn sums(kept: &[usize], held: &[usize], solved: &Solved, kernel: impl Fn(usize, usize) -> f64) -> Matrix {
+/// Σ αⱼ k(row, j) for held-out rows, one column per model, from whole rows of K: to skip what has no coefficient takes longer than
+/// to multiply it by 0.
+fn sums<'a, T: Copy + Into<f64> + 'a>(
+    kept: &[usize],
+    held: &[usize],
+    solved: &Solved,
+    row: impl Fn(usize) -> &'a [T],
+) -> Matrix {
     let mut values = Matrix::zeros(held.len(), solved.models.len());
     for (t, model) in solved.models.iter().enumerate() {
-        let alpha = &model.point.alpha;
-        let support: Vec<(usize, f64)> =
-            (0..kept.len()).filter(|j| alpha[*j] != 0.0).map(|j| (kept[j], alpha[j])).collect();
-        for (place, row) in held.iter().enumerate() {
-            values.set(place, t, support.iter().map(|(column, a)| a * kernel(*row, *column)).sum());
-        }
+        let mut alpha = vec![0.0; held.first().map_or(0, |first| row(*first).len())];
+        kept.iter().zip(&model.point.alpha).for_each(|(row, a)| alpha[*row] = *a);
+        vectorize(
+            #[inline(always)]
+            || {
+                for (value, held) in values.col_mut(t).iter_mut().zip(held) {
+                    *value = dot(row(*held), &alpha);
+                }
+            },
+        );
     }
     values
+}
+
+#[inline(always)]
+fn dot<T: Copy + Into<f64>>(row: &[T], alpha: &[f64]) -> f64 {
+    const LANES: usize = 32;
+    let mut lanes = [0.0; LANES];
+    let ((row, rest), (alpha, other_rest)) = (row.as_chunks::<LANES>(), alpha.as_chunks::<LANES>());
+    for (x, a) in row.iter().zip(alpha) {
+        for l in 0..LANES {
+            let x: f64 = x[l].into();
+            lanes[l] += x * a[l];
+        }
+    }
+    let rest: f64 = rest.iter().zip(other_rest).map(|(x, a)| (*x).into() * a).sum();
+    rest + lanes.iter().sum::<f64>()
 }
 
 /// The group on some of its rows.

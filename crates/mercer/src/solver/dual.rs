@@ -194,6 +194,11 @@ impl Search<'_> {
     /// Measures α, given Kα, and keeps it if it is the best so far.
     fn keep(&mut self, alpha: &[f64], fitted: Vec<f64>) {
         let judgement = terms::judge(self.problem, alpha, &fitted);
+        self.keep_as(alpha, fitted, judgement);
+    }
+
+    /// Keeps α, as it was judged, if it is the best so far.
+    fn keep_as(&mut self, alpha: &[f64], fitted: Vec<f64>, judgement: Judgement) {
         let is_better = self.best.as_ref().is_none_or(|best| {
             !best.judgement.relative_gap().is_finite() || judgement.relative_gap() < best.judgement.relative_gap()
         });
@@ -245,8 +250,12 @@ impl Search<'_> {
         if !stored && rounds[0] && !newton_at_once {
             let ended = grown::run(self.rows, self.problem, alpha, &mut fitted, &limits)?;
             self.iterations += ended.as_ref().map_or(0, |ended| ended.sets);
-            if ended.is_some_and(|ended| ended.is_over) {
-                self.measure(alpha, &mut fitted, is_plain);
+            if let Some(judgement) = ended.and_then(|ended| ended.judgement) {
+                if is_plain {
+                    self.keep_as(alpha, fitted.clone(), judgement);
+                } else {
+                    self.measure(alpha, &mut fitted, false);
+                }
                 if self.is_done() {
                     return Ok(());
                 }

@@ -38,6 +38,10 @@ const NEWTON_VARIABLES: usize = 3000;
 /// after one that failed; with a gap below this, where most variables know their side, and with a larger one.
 const NEWTON_GAP: f64 = 0.03;
 const NEWTON_WORK: (f64, f64) = (0.15, 0.6);
+/// What share of the tolerance a gap may have, a little being spared for the rounding of the kept rows; and how many times as large it
+/// is for the offset not to matter.
+const WITHIN: f64 = 0.9;
+const FAR: f64 = 4.0;
 /// Measurements without a gap less than nine tenths of the best that mean that no more is to be had.
 const PATIENCE: usize = 40;
 
@@ -70,7 +74,7 @@ pub(super) fn run<S: Store>(
         let is_last = size == 0 || iterations >= limits.max_iterations || work > limits.most_work;
         if is_last || iterations % JUDGE_EVERY == 0 || view.violation <= progress.judge_below {
             fitted.iter_mut().enumerate().for_each(|(i, f)| *f = gradient[i] + problem.target[i]);
-            let judgement = judge(&view, problem, alpha, fitted);
+            let judgement = judge(&view, problem, alpha, fitted, limits.tolerance);
             if is_last || progress.is_over(&judgement, view.violation) {
                 break;
             }
@@ -108,9 +112,15 @@ pub(super) fn run<S: Store>(
     Ok(iterations)
 }
 
-fn judge(view: &View, problem: &BoxProblem<'_>, alpha: &[f64], fitted: &[f64]) -> Judgement {
+/// The gap at the offset between those that the worst two ask for, and at the best one near it where that may decide.
+fn judge(view: &View, problem: &BoxProblem<'_>, alpha: &[f64], fitted: &[f64], tolerance: f64) -> Judgement {
     if !problem.has_offset || !view.offset.is_finite() {
         return terms::judge(problem, alpha, fitted);
+    }
+    let judgement = terms::judge_at(problem, alpha, fitted, view.offset);
+    let gap = judgement.relative_gap();
+    if gap <= WITHIN * tolerance || gap > FAR * tolerance.max(NEWTON_GAP) {
+        return judgement;
     }
     let offset = terms::near_offset(problem, fitted, view.offset, 0.1 * view.violation);
     terms::judge_at(problem, alpha, fitted, offset)
@@ -179,8 +189,7 @@ struct Progress {
 impl Progress {
     fn is_over(&mut self, judgement: &Judgement, violation: f64) -> bool {
         let gap = judgement.relative_gap();
-        // A little to spare for the rounding of the kept rows.
-        if gap <= 0.9 * self.tolerance {
+        if gap <= WITHIN * self.tolerance {
             return true;
         }
         self.judge_below = 0.7 * violation;

@@ -6,6 +6,8 @@
 //! cost less than the memory that would hold them. Where a problem turns out to have more support vectors than such a set has room
 //! for, or steps do not get on, the search goes on by [`decompose`](super::decompose).
 
+use std::hint::select_unpredictable;
+
 use super::decompose::{Limits, inside, moved};
 use super::pairs::{Block, rates};
 use super::store::Store;
@@ -13,6 +15,7 @@ use super::subspace;
 use super::terms::{self, Judgement};
 use super::{BoxProblem, KernelRows};
 use crate::error::{Error, Result};
+use crate::simd::vectorize;
 
 /// Variables in the first set.
 const SAMPLE: usize = 256;
@@ -36,11 +39,14 @@ const MOST_FREE: usize = 512;
 /// How far from moving a variable is settled, in units of the violation now and of the first one.
 const SETTLED: (f64, f64) = (0.1, 0.05);
 
+/// What share of the tolerance a gap from sums in single precision may have.
+const WITHIN: f64 = 0.97;
+
 /// How a search ended.
 pub(super) struct Ended {
     pub sets: usize,
-    /// Whether the gap is, as far as sums that were updated tell, within the tolerance.
-    pub is_over: bool,
+    /// The gap, as far as sums that were updated tell, if it is within the tolerance.
+    pub judgement: Option<Judgement>,
 }
 
 /// Minimises from α on; `fitted` is Kα before and after. `None`, and nothing changed, if this is not a problem for it.
@@ -71,7 +77,7 @@ pub(super) fn run(
     let diagonal = rows.diagonal();
     let mut block = Block::<f32>::new(0);
     let (mut violation, mut tolerance, mut is_last) = (first.violation, 0.1 * first.violation, false);
-    let (mut steps, mut sets, mut is_over, mut is_new) = (0, 0, false, true);
+    let (mut steps, mut sets, mut found, mut is_new) = (0, 0, None, true);
     while sets < MOST_SETS && steps < MOST_STEPS && set.len() <= MOST {
         if !(limits.go_on)() {
             return Err(Error::Interrupted);
@@ -108,9 +114,10 @@ pub(super) fn run(
         is_last = new.len() <= set.len() / VERY_FEW_NEW;
         if new.len() <= set.len() / FEW_NEW {
             fitted.iter_mut().enumerate().for_each(|(i, f)| *f = gradient[i] + problem.target[i]);
-            let gap = judge(&look, problem, alpha, fitted, limits.tolerance).relative_gap();
-            if gap <= 0.9 * limits.tolerance {
-                is_over = true;
+            let judgement = judge(&look, problem, alpha, fitted, limits.tolerance);
+            let gap = judgement.relative_gap();
+            if gap <= WITHIN * limits.tolerance {
+                found = Some(judgement);
                 break;
             }
             let least = if is_last { 0.0 } else { 0.02 };
@@ -124,7 +131,7 @@ pub(super) fn run(
         }
     }
     fitted.iter_mut().enumerate().for_each(|(i, f)| *f = gradient[i] + problem.target[i]);
-    Ok(Some(Ended { sets, is_over }))
+    Ok(Some(Ended { sets, judgement: found }))
 }
 
 /// Some of the rows, from everywhere: neighbours in a table may be alike.
@@ -169,16 +176,10 @@ impl Look {
         } else {
             0.0
         };
-        let (mut rise, mut fall) = (0.0, 0.0);
-        let scores = (0..alpha.len())
-            .map(|i| {
-                let (up, down) = of_row(i);
-                let (above, below) = (up - level, level - down);
-                rise = f64::min(rise, above);
-                fall = f64::min(fall, below);
-                f64::min(above, below)
-            })
-            .collect();
+        let (scores, rise, fall) = vectorize(
+            #[inline(always)]
+            || scores(problem, alpha, gradient, level),
+        );
         let violation = if problem.has_offset { -(rise + fall) } else { -f64::min(rise, fall) };
         Look { scores, level, violation }
     }
@@ -198,12 +199,46 @@ impl Look {
     }
 }
 
+/// How far from moving each variable is at a level, and how far the worst ones are from it above and below.
+#[inline(always)]
+fn scores(problem: &BoxProblem<'_>, alpha: &[f64], gradient: &[f64], level: f64) -> (Vec<f64>, f64, f64) {
+    const LANES: usize = 16;
+    let mut scores = vec![0.0; alpha.len()];
+    let (mut rises, mut falls) = ([0.0; LANES], [0.0; LANES]);
+    for (turn, scores) in scores.chunks_mut(LANES).enumerate() {
+        let from = turn * LANES;
+        let part = |list: &[f64]| -> [f64; LANES] {
+            // Past the end: a box of no width, which asks for nothing.
+            let mut lanes = [0.0; LANES];
+            match list[from..].first_chunk() {
+                Some(whole) => lanes = *whole,
+                None => lanes[..scores.len()].copy_from_slice(&list[from..]),
+            }
+            lanes
+        };
+        let (a, g) = (part(alpha), part(gradient));
+        let (lower, upper) = (part(problem.lower), part(problem.upper));
+        let (epsilon, curvature) = (part(problem.epsilon), part(problem.curvature));
+        let mut least = [0.0; LANES];
+        for l in 0..LANES {
+            let (up, down) = rates(a[l], lower[l], upper[l], epsilon[l], curvature[l]);
+            let (above, below) = (g[l] + up - level, level - (g[l] + down));
+            rises[l] = select_unpredictable(above < rises[l], above, rises[l]);
+            falls[l] = select_unpredictable(below < falls[l], below, falls[l]);
+            least[l] = select_unpredictable(above < below, above, below);
+        }
+        scores.copy_from_slice(&least[..scores.len()]);
+    }
+    let worst = |lanes: [f64; LANES]| lanes.into_iter().fold(0.0, f64::min);
+    (scores, worst(rises), worst(falls))
+}
+
 /// The gap at the level's offset, and at the best one near it where that may decide.
 fn judge(look: &Look, problem: &BoxProblem<'_>, alpha: &[f64], fitted: &[f64], tolerance: f64) -> Judgement {
     let offset = if problem.has_offset { -look.level } else { 0.0 };
     let judgement = terms::judge_at(problem, alpha, fitted, offset);
     let gap = judgement.relative_gap();
-    if !problem.has_offset || gap <= 0.9 * tolerance || gap > 4.0 * tolerance {
+    if !problem.has_offset || gap <= WITHIN * tolerance || gap > 4.0 * tolerance {
         return judgement;
     }
     terms::judge_at(problem, alpha, fitted, terms::near_offset(problem, fitted, offset, 0.1 * look.violation))
@@ -415,7 +450,7 @@ mod tests {
                     go_on: &go_on,
                 };
                 let ended = run(&source, &problem, &mut alpha, &mut fitted, &limits).unwrap();
-                let is_over = ended.is_some_and(|ended| ended.is_over);
+                let is_over = ended.is_some_and(|ended| ended.judgement.is_some());
                 assert!(is_over || !must_end, "{name}, offset {has_offset}");
                 for (i, a) in alpha.iter().enumerate() {
                     assert!(*a >= case.lower[i] && *a <= case.upper[i]);

@@ -1,10 +1,12 @@
 //! Rows of K in single precision, computed in single precision: four times as fast, for rows whose rounding is corrected
 //! later.
 
+mod gaussian;
+
 use rayon::prelude::*;
 
 use super::shifted::frequent;
-use crate::kernel::{Distance, Kernel, Points};
+use crate::kernel::{Decay, Distance, Formula, Kernel, Points};
 use crate::simd::vectorize;
 
 /// Numbers per turn of a loop.
@@ -31,8 +33,18 @@ pub(super) struct Singles {
     stride: usize,
     numbers: Vec<f32>,
     squares: Vec<f32>,
-    /// Whether distances go by products over what is not zero.
-    is_sparse: bool,
+    how: How,
+}
+
+/// The way from numbers to values.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum How {
+    /// Distances first, then the kernel of them.
+    Differences,
+    /// The same, distances by products over what is not zero.
+    Products,
+    /// A Gaussian at once: numbers are in such units that values are 2^(−‖x − x′‖²).
+    Gaussian,
 }
 
 /// One point.
@@ -64,8 +76,18 @@ impl Singles {
         }
         let filled = numbers.iter().filter(|x| **x != 0.0).count();
         let is_sparse = (filled as f64) < SPARSE * (n * d) as f64 && farthest <= FARTHEST * area;
+        let is_gaussian = matches!(kernel.formula(), Some(Formula::Radial { decay: Decay::Gaussian, .. }));
+        let how = match (is_sparse, is_gaussian) {
+            (true, _) => How::Products,
+            (false, true) => How::Gaussian,
+            (false, false) => How::Differences,
+        };
+        if how == How::Gaussian {
+            let unit = (0.5 * std::f64::consts::LOG2_E / area).sqrt() as f32;
+            numbers.iter_mut().for_each(|x| *x *= unit);
+        }
         let squares = squares.into_iter().map(|s| s as f32).collect();
-        Some(Singles { features: d, rows: n, stride: n + WIDTH, numbers, squares, is_sparse })
+        Some(Singles { features: d, rows: n, stride: n + WIDTH, numbers, squares, how })
     }
 
     /// Fills each slice with the row of that place.
@@ -98,6 +120,9 @@ impl Singles {
 
     /// sums += Σ change · row, without a row ever being kept.
     pub fn add(&self, kernel: &dyn Kernel, changes: &[(usize, f64)], sums: &mut [f64]) {
+        if self.how == How::Gaussian {
+            return self.add_gaussians(changes, sums);
+        }
         let terms: Vec<(Own, f64)> = changes.iter().map(|(row, change)| (self.own(*row), *change)).collect();
         let span = self.rows.div_ceil(SHARES).next_multiple_of(WIDTH).min(SHORT_SPAN);
         sums.par_chunks_mut(span).enumerate().for_each(|(chunk, sums)| {
@@ -115,7 +140,7 @@ impl Singles {
 
     /// Whether a value takes little more than its exponential.
     pub fn are_few_numbers(&self) -> bool {
-        !self.is_sparse && self.features <= FEW_FEATURES
+        self.how != How::Products && self.features <= FEW_FEATURES
     }
 
     fn own(&self, row: usize) -> Own {
@@ -125,10 +150,10 @@ impl Singles {
 
     /// k(own, point) for the points from `start` on.
     fn values(&self, kernel: &dyn Kernel, own: &Own, start: usize, out: &mut [f32]) {
-        if self.is_sparse {
-            self.by_products(own, start, out);
-        } else {
-            self.by_differences(&own.numbers, start, out);
+        match self.how {
+            How::Gaussian => return self.gaussians(&own.numbers, start, out),
+            How::Products => self.by_products(own, start, out),
+            How::Differences => self.by_differences(&own.numbers, start, out),
         }
         kernel.of_distances_single(out);
     }
@@ -182,8 +207,8 @@ impl Singles {
 
 /// A whole chunk at once, the last one as far as it goes.
 #[inline(always)]
-fn put(sums: &[f32; WIDTH], chunk: &mut [f32]) {
-    match <&mut [f32; WIDTH]>::try_from(&mut *chunk) {
+fn put<const N: usize>(sums: &[f32; N], chunk: &mut [f32]) {
+    match <&mut [f32; N]>::try_from(&mut *chunk) {
         Ok(whole) => *whole = *sums,
         Err(_) => chunk.copy_from_slice(&sums[..chunk.len()]),
     }

@@ -8,7 +8,7 @@ use super::store::Store;
 use crate::simd::vectorize;
 
 /// Variables whose gradient one task updates.
-const CHUNK: usize = 1024;
+const CHUNK: usize = 2048;
 /// Rows of a block that are mirrored together: as many as share a line of memory.
 const STRIP: usize = 16;
 /// Numbers that are gone through before a second thread would have woken up.
@@ -27,13 +27,21 @@ pub(super) struct View {
 
 impl View {
     pub fn new(problem: &BoxProblem<'_>, alpha: &[f64], gradient: &[f64]) -> Self {
-        let (up, down): (Vec<f64>, Vec<f64>) = (0..alpha.len())
-            .map(|i| {
-                let (up, down) =
-                    rates(alpha[i], problem.lower[i], problem.upper[i], problem.epsilon[i], problem.curvature[i]);
-                (gradient[i] + up, gradient[i] + down)
-            })
-            .unzip();
+        let n = alpha.len();
+        let (mut up, mut down) = (vec![0.0; n], vec![0.0; n]);
+        vectorize(
+            #[inline(always)]
+            || {
+                let (lower, upper) = (&problem.lower[..n], &problem.upper[..n]);
+                let (epsilon, curvature, gradient) = (&problem.epsilon[..n], &problem.curvature[..n], &gradient[..n]);
+                let (up, down) = (&mut up[..n], &mut down[..n]);
+                for i in 0..n {
+                    let (rise, fall) = rates(alpha[i], lower[i], upper[i], epsilon[i], curvature[i]);
+                    up[i] = gradient[i] + rise;
+                    down[i] = gradient[i] + fall;
+                }
+            },
+        );
         let lowest = up.iter().copied().fold(f64::INFINITY, f64::min);
         let highest = down.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let violation = if problem.has_offset { highest - lowest } else { highest.max(-lowest).max(0.0) };

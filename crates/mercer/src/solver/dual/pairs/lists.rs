@@ -1,5 +1,7 @@
 //! The numbers that every step of a working set goes through, and what it looks for among them.
 
+use std::hint::select_unpredictable;
+
 use super::super::store::Element;
 use super::{Block, FLAT, WIDTH, rates};
 
@@ -73,14 +75,15 @@ pub(super) fn extremes<T: Element>(lists: &mut Lists<T>, row: &[T], other: &[T],
             g[l] = g[l] + (s * k[l] + t * o[l]);
             let rise = g[l] + u[l];
             let is_less = rise < least[l];
-            least[l] = if is_less { rise } else { least[l] };
-            place[l] = if is_less { turn } else { place[l] };
+            least[l] = select_unpredictable(is_less, rise, least[l]);
+            place[l] = select_unpredictable(is_less, turn, place[l]);
             let fall = g[l] + d[l];
-            most[l] = if fall > most[l] { fall } else { most[l] };
+            most[l] = select_unpredictable(fall > most[l], fall, most[l]);
         }
         *sums = g;
         turn = turn + one;
     }
+    let (least, place, most) = (apart(least), apart(place), apart(most));
     let lowest = least_of(least);
     (first_with(&least, lowest, &place), lowest, most_of(most))
 }
@@ -94,6 +97,13 @@ fn whole<T>(list: &[T]) -> &[[T; WIDTH]] {
 #[inline(always)]
 fn whole_mut<T>(list: &mut [T]) -> &mut [[T; WIDTH]] {
     list.as_chunks_mut().0
+}
+
+/// A copy that the compiler takes for another thing: what is done with it lane by lane then does not keep a loop's lanes from
+/// staying in registers.
+#[inline(always)]
+fn apart<T>(lanes: [T; WIDTH]) -> [T; WIDTH] {
+    std::hint::black_box(lanes)
 }
 
 /// The least of the lanes, by halves: no lane waits for all those before it.
@@ -147,17 +157,18 @@ pub(super) fn partner<T: Element>(lists: &Lists<T>, row: &[T], bent: &[T], lowes
         for l in 0..WIDTH {
             let excess = g[l] + d[l] - lowest;
             // Not down at all is −∞, which its square would hide.
-            let excess = if excess > zero { excess } else { zero };
+            let excess = select_unpredictable(excess > zero, excess, zero);
             let curvature = own + b[l] - two * k[l];
-            let curvature = if curvature > flat { curvature } else { flat };
+            let curvature = select_unpredictable(curvature > flat, curvature, flat);
             let square = excess * excess;
             let is_more = square * under[l] > over[l] * curvature;
-            over[l] = if is_more { square } else { over[l] };
-            under[l] = if is_more { curvature } else { under[l] };
-            place[l] = if is_more { turn } else { place[l] };
+            over[l] = select_unpredictable(is_more, square, over[l]);
+            under[l] = select_unpredictable(is_more, curvature, under[l]);
+            place[l] = select_unpredictable(is_more, turn, place[l]);
         }
         turn = turn + one;
     }
+    let (over, under, place) = (apart(over), apart(under), apart(place));
     let mut gains = [zero; WIDTH];
     for l in 0..WIDTH {
         gains[l] = over[l] / under[l];
@@ -181,16 +192,17 @@ pub(super) fn most_gaining<T: Element>(lists: &mut Lists<T>, inverse: &[T], row:
         for l in 0..WIDTH {
             g[l] = g[l] + s * k[l];
             let (rise, fall) = (zero - (g[l] + u[l]), g[l] + d[l]);
-            let violation = if rise > fall { rise } else { fall };
-            let violation = if violation > zero { violation } else { zero };
+            let violation = select_unpredictable(rise > fall, rise, fall);
+            let violation = select_unpredictable(violation > zero, violation, zero);
             let own = violation * violation * i[l];
             let is_more = own > gain[l];
-            gain[l] = if is_more { own } else { gain[l] };
-            place[l] = if is_more { turn } else { place[l] };
-            worst[l] = if violation > worst[l] { violation } else { worst[l] };
+            gain[l] = select_unpredictable(is_more, own, gain[l]);
+            place[l] = select_unpredictable(is_more, turn, place[l]);
+            worst[l] = select_unpredictable(violation > worst[l], violation, worst[l]);
         }
         *sums = g;
         turn = turn + one;
     }
+    let (gain, place, worst) = (apart(gain), apart(place), apart(worst));
     (first_with(&gain, most_of(gain), &place), most_of(worst))
 }

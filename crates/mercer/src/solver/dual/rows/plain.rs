@@ -4,12 +4,15 @@
 use rayon::prelude::*;
 
 use super::{GROUP, KernelPoints, SPAN};
+use crate::kernel::Point;
 use crate::simd::vectorize;
 
 /// Strips that share the work, whatever the number of threads: sums must not depend on it.
 const STRIPS: usize = 32;
 /// Sums side by side.
 const LANES: usize = 32;
+/// Columns that one task sums: their values with a group of rows stay in fast memory.
+const WIDTH: usize = 128;
 
 /// Writes kernel values of some rows and of the points from a start on, so many of them, row after row.
 type Tile<'a> = dyn Fn(&[usize], usize, usize, &mut [f64]) + Sync + 'a;
@@ -39,22 +42,27 @@ impl KernelPoints<'_> {
             part.iter().zip(&support[*from..]).for_each(|(sum, row)| product[*row] += sum);
         }
 
-        let sums: Vec<Vec<f64>> = others
-            .par_chunks(GROUP)
-            .map_init(buffer, |buffer, rows| {
-                let mut sums = vec![0.0; rows.len()];
-                for start in (0..support.len()).step_by(SPAN) {
-                    let width = SPAN.min(support.len() - start);
-                    let values = &mut buffer[..rows.len() * width];
-                    tile(rows, start, width, values);
-                    for (sum, values) in sums.iter_mut().zip(values.chunks_exact(width)) {
-                        *sum += dot(values, &weights[start..start + width]);
+        // The others are the columns here: their sums stand side by side, and none waits for another.
+        let (columns, moved) = (self.points.subset(&others), self.shifted.as_ref().map(|s| s.subset(&others)));
+        let mut sums = vec![0.0; others.len()];
+        sums.par_chunks_mut(WIDTH).enumerate().for_each(|(chunk, sums)| {
+            let mut buffer = if moved.is_some() { vec![0.0; GROUP * WIDTH] } else { Vec::new() };
+            for (rows, weights) in support.chunks(GROUP).zip(weights.chunks(GROUP)) {
+                if moved.is_none() {
+                    for (row, weight) in rows.iter().zip(weights) {
+                        let add = |x: Point<'_>| self.kernel.add_scaled(x, &columns, chunk * WIDTH, *weight, sums);
+                        self.points.with_point(*row, add);
                     }
+                    continue;
                 }
-                sums
-            })
-            .collect();
-        others.iter().zip(sums.iter().flatten()).for_each(|(row, sum)| product[*row] = *sum);
+                let values = &mut buffer[..rows.len() * sums.len()];
+                self.values(&columns, moved.as_ref(), rows, chunk * WIDTH, sums.len(), values);
+                for (values, weight) in values.chunks_exact(sums.len()).zip(weights) {
+                    add(sums, values, *weight);
+                }
+            }
+        });
+        others.iter().zip(sums).for_each(|(row, sum)| product[*row] = sum);
         product
     }
 }
@@ -104,6 +112,18 @@ fn triangle(
         }
     }
     sums
+}
+
+/// sums += weight · values.
+fn add(sums: &mut [f64], values: &[f64], weight: f64) {
+    vectorize(
+        #[inline(always)]
+        || {
+            for (sum, x) in sums.iter_mut().zip(values) {
+                *sum += weight * x;
+            }
+        },
+    );
 }
 
 fn dot(values: &[f64], weights: &[f64]) -> f64 {
