@@ -59,10 +59,11 @@ fn power(reading: &Reading, choosing: &Choosing, size: &Size, diagnostics: bool)
     }
     fit = size.told_to(fit, Fit::rank, Fit::accuracy, Fit::exact)?;
     type Switch = fn(Fit) -> Fit;
-    let switches: [(bool, Switch); 4] = [
+    let switches: [(bool, Switch); 5] = [
         (!reading.offset, Fit::without_offset),
         (choosing.on_grid, Fit::on_grid),
         (choosing.one_standard_error, Fit::one_standard_error),
+        (choosing.clip, Fit::clip),
         (!diagnostics, Fit::without_diagnostics),
     ];
     Ok(switches.into_iter().filter(|(is_on, _)| *is_on).fold(fit, |fit, (_, switch)| switch(fit)))
@@ -249,6 +250,7 @@ fn linear(
 
 /// Kernel families, metric, exponent and λ within a number of seconds.
 #[pyfunction]
+#[allow(clippy::too_many_arguments)]
 pub fn fit_automatic(
     py: Python<'_>,
     table: &Table,
@@ -257,6 +259,7 @@ pub fn fit_automatic(
     exponents: Vec<f64>,
     size: Size,
     budget: f64,
+    clip: bool,
 ) -> PyResult<Model> {
     let prepare = || -> Result<Automatic> {
         let budget = Duration::try_from_secs_f64(budget)
@@ -273,6 +276,9 @@ pub fn fit_automatic(
             automatic = automatic.memory(memory);
         }
         automatic = size.told_to(automatic, Automatic::rank, Automatic::accuracy, Automatic::exact)?;
+        if clip {
+            automatic = automatic.clip();
+        }
         Ok(if reading.offset { automatic } else { automatic.without_offset() })
     };
     let automatic = prepare().map_err(refused)?;

@@ -91,6 +91,8 @@ pub struct Choosing {
     pub on_grid: bool,
     /// The largest λ within one standard error.
     pub one_standard_error: bool,
+    /// Predictions within the range of the targets, for the squared loss.
+    pub clip: bool,
 }
 
 impl Choosing {

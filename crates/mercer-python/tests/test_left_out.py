@@ -49,6 +49,23 @@ def test_what_a_model_says_without_refits(name, waves):
     np.testing.assert_allclose(residuals, refits, atol=2e-3 if name in ("SVR", "QuantileRegressor") else 1e-5)
 
 
+@pytest.mark.parametrize("exponent", [1.3, 2.0])
+def test_clipped_predictions_and_their_errors_stay_within_the_range(exponent, waves):
+    x, y = waves
+    y = np.maximum(y, np.median(y))
+    model = mercer.PowerRidge("rbf", gamma=3.0, exponent=exponent, reg_lambda=1e-6, clip=True).fit(x, y)
+    free = clone(model).set_params(clip=False).fit(x, y)
+    at = x + 0.05
+    low, high = y.min(), y.max()
+    assert ((free.predict(at) < low) | (free.predict(at) > high)).any()
+    np.testing.assert_allclose(model.predict(at), np.clip(free.predict(at), low, high), atol=1e-9)
+    refits = np.array([y[row] - clone(model).fit(np.delete(x, row, 0), np.delete(y, row)).predict(x[[row]])[0] for row in range(60)])
+    np.testing.assert_allclose(model.loo_, refits, atol=1e-5)
+    for chooser in (mercer.PowerRidgeCV(clip=True), mercer.KernelRidgeCV(clip=True), mercer.AutoKernelRegressor(1, clip=True)):
+        found = chooser.fit(x, y).predict(at)
+        assert found.min() >= low and found.max() <= high
+
+
 @pytest.mark.parametrize(
     "model",
     [

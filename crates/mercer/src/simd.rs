@@ -134,7 +134,7 @@ pub(crate) fn exp2_single(x: f32) -> f32 {
     p = p * r + 9.671_513e-3;
     p = p * r + 5.550_733_6e-2;
     p = p * r + 2.402_224_2e-1;
-    p = p * r + 0.693_147;
+    p = p * r + 0.693_146_97;
     p = p * r + 1.0;
     f32::from_bits(p.to_bits().wrapping_add(shifted.to_bits() << 23))
 }

@@ -99,6 +99,7 @@ class MercerEstimator(Output, FittedModel, BaseEstimator):  # type: ignore[misc]
             criterion=penalty.criterion,
             on_grid=bool(self.__dict__.get("on_grid", False)),
             one_standard_error=bool(self.__dict__.get("one_standard_error", False)),
+            clip=bool(self.__dict__.get("clip", False)),
         )
 
     # Rows

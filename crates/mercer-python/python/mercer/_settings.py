@@ -34,6 +34,7 @@ class Choosing(TypedDict):
     criterion: str | None
     on_grid: bool
     one_standard_error: bool
+    clip: bool
 
 
 class Size(TypedDict):

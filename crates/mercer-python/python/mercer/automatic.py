@@ -22,6 +22,7 @@ class AutoKernelRegressor(MultiOutputMixin, MercerRegressor):  # type: ignore[mi
     budget : seconds. With the same seed and enough time the answer is the same; a search that ran out of time (`ran_out_`) depends
         on how fast the machine was.
     exponents : exponents to choose from.
+    clip : whether predictions stay within the range of the targets, which all held-out errors then count.
 
     A row of weight 2 is the row twice: copies of a row are learned from as one, and held out together.
 
@@ -45,6 +46,7 @@ class AutoKernelRegressor(MultiOutputMixin, MercerRegressor):  # type: ignore[mi
         rank: int | None = None,
         accuracy: float | None = None,
         exact: bool = False,
+        clip: bool = False,
         memory: int | None = None,
         seed: int = 1,
     ) -> None:
@@ -55,6 +57,7 @@ class AutoKernelRegressor(MultiOutputMixin, MercerRegressor):  # type: ignore[mi
         self.rank = rank
         self.accuracy = accuracy
         self.exact = exact
+        self.clip = clip
         self.memory = memory
         self.seed = seed
 
@@ -65,7 +68,9 @@ class AutoKernelRegressor(MultiOutputMixin, MercerRegressor):  # type: ignore[mi
         exponents = _spelling.numbers("exponents", self.exponents)
         rows = self._rows(X, self._targets(X, y), sample_weight)
         self._accept(
-            _core.fit_automatic(rows.gate.table, rows.columns, self._reading(), exponents, self._size(), budget)
+            _core.fit_automatic(
+                rows.gate.table, rows.columns, self._reading(), exponents, self._size(), budget, bool(self.clip)
+            )
         )
         return self
 

@@ -42,6 +42,7 @@ class PowerRidge(_Power):
     diagnostics : whether degrees of freedom and leave-one-out residuals are computed where they cost extra (λ given, exponent 2, many
         rows); without them `loo_` decomposes when it is asked for.
     rank, accuracy, exact : landmarks in the place of all rows; without them only where there are too many rows.
+    clip : whether predictions stay within the range of the targets. Leave-one-out and folds, and with them what is chosen, count them so.
     memory : bytes that may be used; without it what the system has.
 
     Examples
@@ -74,6 +75,7 @@ class PowerRidge(_Power):
         rank: int | None = None,
         accuracy: float | None = None,
         exact: bool = False,
+        clip: bool = False,
         diagnostics: bool = True,
         memory: int | None = None,
         seed: int = 1,
@@ -92,6 +94,7 @@ class PowerRidge(_Power):
         self.rank = rank
         self.accuracy = accuracy
         self.exact = exact
+        self.clip = clip
         self.diagnostics = diagnostics
         self.memory = memory
         self.seed = seed
@@ -143,6 +146,7 @@ class KernelRidge(PowerRidge):
         rank: int | None = None,
         accuracy: float | None = None,
         exact: bool = False,
+        clip: bool = False,
         diagnostics: bool = False,
         memory: int | None = None,
         seed: int = 1,
@@ -162,6 +166,7 @@ class KernelRidge(PowerRidge):
             rank=rank,
             accuracy=accuracy,
             exact=exact,
+            clip=clip,
             diagnostics=diagnostics,
             memory=memory,
             seed=seed,
@@ -210,6 +215,7 @@ class PowerRidgeCV(_Power):
         rank: int | None = None,
         accuracy: float | None = None,
         exact: bool = False,
+        clip: bool = False,
         memory: int | None = None,
         seed: int = 1,
     ) -> None:
@@ -227,6 +233,7 @@ class PowerRidgeCV(_Power):
         self.rank = rank
         self.accuracy = accuracy
         self.exact = exact
+        self.clip = clip
         self.memory = memory
         self.seed = seed
 
@@ -279,6 +286,7 @@ class KernelRidgeCV(PowerRidgeCV):
         rank: int | None = None,
         accuracy: float | None = None,
         exact: bool = False,
+        clip: bool = False,
         memory: int | None = None,
         seed: int = 1,
     ) -> None:
@@ -297,6 +305,7 @@ class KernelRidgeCV(PowerRidgeCV):
             rank=rank,
             accuracy=accuracy,
             exact=exact,
+            clip=clip,
             memory=memory,
             seed=seed,
         )

@@ -27,7 +27,7 @@ use crate::kernel::SharedKernel;
 use crate::plan::Plan;
 
 /// The relative duality gap of points that only have to be told from better ones, and of those that may be chosen.
-const LOOSE: f64 = 2e-2;
+const LOOSE: f64 = 3e-2;
 const STATED: f64 = 5e-4;
 /// Held-out rows of the first fold, and points, from which a race is worth it.
 const FEWEST_ROWS: usize = 100;
@@ -36,7 +36,7 @@ const FEWEST_POINTS: usize = 6;
 const AT_LEAST: usize = 4;
 /// On folds: the chance that the rest of them turns it round is that of three standard errors.
 const FOLD_MARGIN: Margin = Margin { errors: 3.0, share: 0.0 };
-/// A loose gap is no reason to be dropped: it moves the measures of points that are not far from the best by up to two hundredths where that was
+/// A loose gap is no reason to be dropped: it moves the measures of points that are not far from the best by up to two and a half hundredths where that was
 /// tried (kin40k, both losses, 100 points), and no more than a gap of 1e-2.
 const LOOSE_SHARE: f64 = 0.03;
 
