@@ -36,6 +36,8 @@ const FEW_NEW: usize = 8;
 const VERY_FEW_NEW: usize = 24;
 /// Variables inside their boxes, at most, whose Newton step is worth its factorisation.
 const MOST_FREE: usize = 512;
+/// How far pairs of the last set go, in units of the violation, before a Newton step: the variables know their sides then.
+const ALMOST: f64 = 0.03;
 /// How far from moving a variable is settled, in units of the violation now and of the first one.
 const SETTLED: (f64, f64) = (0.1, 0.05);
 
@@ -89,7 +91,7 @@ pub(super) fn run(
         let most_steps = STEPS_PER_VARIABLE * set.len();
         if is_last {
             // Where variables stand is known but for very few: what is left of their way is one step.
-            steps += block.minimise(problem.has_offset, (0.1 * violation).max(tolerance), most_steps);
+            steps += block.minimise(problem.has_offset, (ALMOST * violation).max(tolerance), most_steps);
             newton(problem.has_offset, set.len(), &mut block, alpha, &set);
         }
         steps += block.minimise(problem.has_offset, tolerance, most_steps);
@@ -121,7 +123,7 @@ pub(super) fn run(
                 break;
             }
             let least = if is_last { 0.0 } else { 0.02 };
-            tolerance = (0.6 * limits.tolerance / gap).clamp(least, 0.1) * look.violation;
+            tolerance = (0.3 * limits.tolerance / gap).clamp(least, 0.1) * look.violation;
         }
         is_new = !new.is_empty();
         if is_new {
