@@ -611,3 +611,35 @@ fn median_rule(points: &Points, weights: Option<&[f64]>, absolute: bool) -> f64 
 fn usable(scale: f64) -> f64 {
     if (1e-150..=1e150).contains(&scale) { scale } else { 1.0 }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::kernel::{Points, parse};
+    use crate::linalg::Matrix;
+
+    /// Sums on the way have the bits that values have, whatever the kernel and wherever a part of the points begins and ends.
+    #[test]
+    fn sums_are_those_of_values() {
+        let points = Points::new(&Matrix::from_fn(150, 3, |i, j| libm::sin((3 * i + j) as f64)));
+        for spec in [
+            "gaussian(lengthscale=0.7)",
+            "gaussian(lengthscale=[0.7, 1, 2])",
+            "laplace(lengthscale=0.7)",
+            "matern32(lengthscale=0.7)",
+            "0.5*linear + matern52(lengthscale=2)",
+        ] {
+            let kernel = parse(spec).unwrap();
+            for (start, length) in [(0, 150), (3, 129), (40, 70), (149, 1)] {
+                let start_sums: Vec<f64> = (0..length).map(|i| libm::cos(i as f64)).collect();
+                let (mut sums, mut values) = (start_sums.clone(), vec![0.0; length]);
+                points.with_point(7, |x| {
+                    kernel.add_scaled(x, &points, start, 1.7, &mut sums);
+                    kernel.values(x, &points, start, &mut values);
+                });
+                for i in 0..length {
+                    assert_eq!(sums[i].to_bits(), (start_sums[i] + 1.7 * values[i]).to_bits(), "{spec}, {start} + {i}");
+                }
+            }
+        }
+    }
+}

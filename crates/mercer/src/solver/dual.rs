@@ -62,7 +62,7 @@ pub struct BoxProblem<'a> {
 pub struct BoxSolution {
     /// α.
     pub alpha: Vec<f64>,
-    /// b: the middle of those that minimise the primal.
+    /// b: the middle of those that minimise the primal, or, where the answer is measured anew, one at which its gap is small enough.
     pub offset: f64,
     /// Kα, without the offset.
     pub fitted: Vec<f64>,
