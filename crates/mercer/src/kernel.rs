@@ -49,10 +49,11 @@ pub trait Kernel: Debug + Send + Sync {
 
     /// sumsⱼ += weight · k(x, pⱼ) for the points j = start, …, start + sums.len() − 1: the bits that [`values`](Self::values) give.
     fn add_scaled(&self, x: Point<'_>, points: &Points, start: usize, weight: f64, sums: &mut [f64]) {
-        let mut values = [0.0; 128];
-        for (turn, sums) in sums.chunks_mut(values.len()).enumerate() {
+        const PART: usize = 128;
+        let mut values = [0.0; PART];
+        for (part, sums) in sums.chunks_mut(PART).enumerate() {
             let values = &mut values[..sums.len()];
-            self.values(x, points, start + turn * 128, values);
+            self.values(x, points, start + part * PART, values);
             sums.iter_mut().zip(values).for_each(|(sum, value)| *sum += weight * *value);
         }
     }

@@ -35,6 +35,21 @@ pub(crate) fn vectorize<R>(body: impl FnOnce() -> R) -> R {
     pulp::Arch::new().dispatch(Body(body))
 }
 
+/// Σ x · w with a sum per lane, for use inside of [`vectorize`].
+#[inline(always)]
+pub(crate) fn dot<T: Copy + Into<f64>>(numbers: &[T], weights: &[f64]) -> f64 {
+    let mut lanes = [0.0; LANES];
+    let ((numbers, rest), (weights, other_rest)) = (numbers.as_chunks::<LANES>(), weights.as_chunks::<LANES>());
+    for (x, w) in numbers.iter().zip(weights) {
+        for l in 0..LANES {
+            let x: f64 = x[l].into();
+            lanes[l] += x * w[l];
+        }
+    }
+    let tail: f64 = rest.iter().zip(other_rest).map(|(x, w)| (*x).into() * w).sum();
+    tail + lanes.iter().sum::<f64>()
+}
+
 /// Applies `of` to every lane.
 #[inline(always)]
 pub(crate) fn each<const N: usize>(mut lanes: [f64; N], of: impl Fn(f64) -> f64) -> [f64; N] {
@@ -123,7 +138,8 @@ pub(crate) fn exp_single(x: f32) -> f32 {
     if x < -87.0 { 0.0 } else { value }
 }
 
-/// 2ˣ in single precision for one lane, x ≤ 0: within 4 ulp, and 2⁻¹²⁵ for anything below; 1 at 0. The polynomial is the one of its degree, 1 + xq(x), with the least relative error.
+/// 2ˣ in single precision for one lane, x ≤ 0: within 4 ulp, and 2⁻¹²⁵ for anything below; 1 at 0. The polynomial is the one of
+/// its degree, 1 + xq(x), with the least relative error.
 #[inline(always)]
 pub(crate) fn exp2_single(x: f32) -> f32 {
     const ROUND: f32 = 12_582_912.0;

@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::kernel::Points;
 use crate::linalg::Matrix;
 use crate::loss::{Loss, Shape};
-use crate::simd::vectorize;
+use crate::simd::{dot, vectorize};
 use crate::solver::convex::RidgePoint;
 use crate::solver::convex::exponent::PowerPoint;
 use crate::solver::convex::linear::values;
@@ -181,21 +181,6 @@ fn sums<'a, T: Copy + Into<f64> + 'a>(
         );
     }
     values
-}
-
-#[inline(always)]
-fn dot<T: Copy + Into<f64>>(row: &[T], alpha: &[f64]) -> f64 {
-    const LANES: usize = 32;
-    let mut lanes = [0.0; LANES];
-    let ((row, rest), (alpha, other_rest)) = (row.as_chunks::<LANES>(), alpha.as_chunks::<LANES>());
-    for (x, a) in row.iter().zip(alpha) {
-        for l in 0..LANES {
-            let x: f64 = x[l].into();
-            lanes[l] += x * a[l];
-        }
-    }
-    let rest: f64 = rest.iter().zip(other_rest).map(|(x, a)| (*x).into() * a).sum();
-    rest + lanes.iter().sum::<f64>()
 }
 
 /// The group on some of its rows.

@@ -252,6 +252,8 @@ impl Search<'_> {
             self.iterations += ended.as_ref().map_or(0, |ended| ended.sets);
             if let Some(judgement) = ended.and_then(|ended| ended.judgement) {
                 if is_plain {
+                    // Moves α by rounding at most.
+                    terms::project(self.problem, alpha);
                     self.keep_as(alpha, fitted.clone(), judgement);
                 } else {
                     self.measure(alpha, &mut fitted, false);

@@ -476,6 +476,17 @@ mod tests {
         }
     }
 
+    /// All points are one where there are no features: nothing to grow, and nothing to fall over.
+    #[test]
+    fn points_without_features_are_left_to_others() {
+        let case = Case { points: Points::new(&Matrix::zeros(1100, 0)), ..labels(1100, 10.0, 1, false) };
+        let kernel = Gaussian::lengthscale(0.7);
+        let source = KernelPoints::new(&kernel, &case.points);
+        let settings = BoxSettings { tolerance: 1e-5, ..BoxSettings::default() };
+        let found = solve(&source, &case.problem(true), &settings).unwrap();
+        assert!(found.converged, "{}", found.relative_gap);
+    }
+
     #[test]
     fn the_number_of_threads_does_not_matter() {
         let case = labels(2000, 10.0, 1, true);

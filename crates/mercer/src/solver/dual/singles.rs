@@ -140,7 +140,7 @@ impl Singles {
 
     /// Whether a value takes little more than its exponential.
     pub fn are_few_numbers(&self) -> bool {
-        self.how != How::Products && self.features <= FEW_FEATURES
+        self.how != How::Products && (1..=FEW_FEATURES).contains(&self.features)
     }
 
     fn own(&self, row: usize) -> Own {

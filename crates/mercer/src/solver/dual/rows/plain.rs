@@ -4,8 +4,7 @@
 use rayon::prelude::*;
 
 use super::{GROUP, KernelPoints, SPAN};
-use crate::kernel::Point;
-use crate::simd::vectorize;
+use crate::simd::{self, vectorize};
 
 /// Strips that share the work, whatever the number of threads: sums must not depend on it.
 const STRIPS: usize = 32;
@@ -46,17 +45,17 @@ impl KernelPoints<'_> {
         let (columns, moved) = (self.points.subset(&others), self.shifted.as_ref().map(|s| s.subset(&others)));
         let mut sums = vec![0.0; others.len()];
         sums.par_chunks_mut(WIDTH).enumerate().for_each(|(chunk, sums)| {
-            let mut buffer = if moved.is_some() { vec![0.0; GROUP * WIDTH] } else { Vec::new() };
-            for (rows, weights) in support.chunks(GROUP).zip(weights.chunks(GROUP)) {
-                if moved.is_none() {
-                    for (row, weight) in rows.iter().zip(weights) {
-                        let add = |x: Point<'_>| self.kernel.add_scaled(x, &columns, chunk * WIDTH, *weight, sums);
-                        self.points.with_point(*row, add);
-                    }
-                    continue;
+            let from = chunk * WIDTH;
+            if moved.is_none() {
+                for (row, weight) in support.iter().zip(&weights) {
+                    self.points.with_point(*row, |x| self.kernel.add_scaled(x, &columns, from, *weight, sums));
                 }
+                return;
+            }
+            let mut buffer = vec![0.0; GROUP * sums.len()];
+            for (rows, weights) in support.chunks(GROUP).zip(weights.chunks(GROUP)) {
                 let values = &mut buffer[..rows.len() * sums.len()];
-                self.values(&columns, moved.as_ref(), rows, chunk * WIDTH, sums.len(), values);
+                self.values(&columns, moved.as_ref(), rows, from, sums.len(), values);
                 for (values, weight) in values.chunks_exact(sums.len()).zip(weights) {
                     add(sums, values, *weight);
                 }
@@ -129,18 +128,7 @@ fn add(sums: &mut [f64], values: &[f64], weight: f64) {
 fn dot(values: &[f64], weights: &[f64]) -> f64 {
     vectorize(
         #[inline(always)]
-        || {
-            let mut lanes = [0.0; LANES];
-            let (values, rest) = values.as_chunks::<LANES>();
-            let (weights, other_rest) = weights.as_chunks::<LANES>();
-            for (x, w) in values.iter().zip(weights) {
-                for l in 0..LANES {
-                    lanes[l] += x[l] * w[l];
-                }
-            }
-            let tail: f64 = rest.iter().zip(other_rest).map(|(x, w)| x * w).sum();
-            tail + lanes.iter().sum::<f64>()
-        },
+        || simd::dot(values, weights),
     )
 }
 
