@@ -10,6 +10,7 @@ mod basis;
 mod build;
 mod deleted;
 mod deleted_group;
+mod envelope;
 mod far;
 mod features;
 pub(crate) mod interpolation;

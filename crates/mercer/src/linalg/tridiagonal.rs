@@ -7,6 +7,8 @@
 mod reduction;
 mod rows;
 
+pub(crate) use rows::SumsOfRows;
+
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::evd;
 use rand_chacha::ChaCha8Rng;
@@ -322,7 +324,9 @@ mod tests {
         assert_eq!(form.eigenvalues_below(between), 51);
         let gammas: Vec<f64> = (0..11).map(|g| largest * libm::exp(f64::from(g) - 9.0)).collect();
         let factors: Vec<Factored<'_>> = gammas.iter().map(|gamma| form.factored(*gamma).unwrap()).collect();
-        let [first, second] = Factored::sums_of_rows(&factors, &v);
+        let factors: Vec<&Factored<'_>> = factors.iter().collect();
+        let SumsOfRows { first_alone, first, second } = Factored::sums_of_rows(&factors, &factors, &v);
+        assert_eq!(first_alone, first);
         let x: Vec<f64> = (0..n).map(|k| libm::sin(k as f64)).collect();
         for (g, gamma) in gammas.iter().enumerate() {
             for i in 0..n {

@@ -152,24 +152,28 @@ impl Search<'_> {
         for weight in &block.log_weight_left {
             (least, most) = (least.min(*weight), most.max(*weight));
         }
+        // Where each question's levels of the last cell began: those of the next one begin near by.
+        let mut starts = vec![0; self.questions.len()];
         for g in MARGIN..tables.last() {
             let (x, next) = (tables.grid.log_gamma(g), tables.grid.log_gamma(g + 1));
             let (at_left, at_right) = (block.log_norm_range[g], block.log_norm_range[g + 1]);
             let mut known: Option<Cell> = None;
-            for question in self.questions {
+            for (question, start) in self.questions.iter().zip(&mut starts) {
                 let half = question.half;
                 let lowest = x - most + (half * at_left.0).min(half * at_left.1);
                 let highest = next - least + (half * at_right.0).max(half * at_right.1);
                 let levels = &question.levels;
-                if levels.first().is_none_or(|level| *level > highest) || levels.last().is_none_or(|l| *l < lowest) {
-                    continue;
+                while *start > 0 && levels[*start - 1] >= lowest {
+                    *start -= 1;
                 }
-                let start = levels.partition_point(|level| *level < lowest);
-                if levels.get(start).is_none_or(|level| *level > highest) {
+                while levels.get(*start).is_some_and(|level| *level < lowest) {
+                    *start += 1;
+                }
+                if levels.get(*start).is_none_or(|level| *level > highest) {
                     continue;
                 }
                 let (left, right) = (self.psi(half, g), self.psi(half, g + 1));
-                for (i, level) in levels.iter().enumerate().skip(start).take_while(|(_, level)| **level <= highest) {
+                for (i, level) in levels.iter().enumerate().skip(*start).take_while(|(_, level)| **level <= highest) {
                     let mut is_here = [false; LANES];
                     let mut is_any_here = false;
                     for l in 0..LANES {

@@ -1,6 +1,9 @@
 //! Sums over the spectrum far beyond it: Σ q²/(d + γ) for γ well above every d is 1/γ times a polynomial in 1/γ, so that its
 //! values at a few Chebyshev nodes give it at every γ out there.
 
+use std::ops::Range;
+
+use super::envelope;
 use crate::linalg::{Matrix, multiply};
 
 /// Nodes beyond the spectrum.
@@ -14,6 +17,8 @@ pub(super) struct Samples {
     gammas: Vec<f64>,
     /// How many of them are points.
     near: usize,
+    /// Points without sums of second powers: what those are for follows from differences there.
+    derived: Range<usize>,
     /// From the nodes to the other points: of Σ a/(d + γ) and of Σ a/(d + γ)².
     first: Matrix,
     second: Matrix,
@@ -27,6 +32,7 @@ impl Samples {
             return Samples {
                 gammas: gammas.to_vec(),
                 near: gammas.len(),
+                derived: 0..0,
                 first: Matrix::default(),
                 second: Matrix::default(),
             };
@@ -45,34 +51,52 @@ impl Samples {
         Samples {
             gammas: gammas[..near].iter().copied().chain(nodes.map(|u| 1.0 / u)).collect(),
             near,
+            derived: 0..0,
             first: Matrix::from_fn(NODES, far.len(), |j, g| share(j, 1.0 / far[g])),
             second: Matrix::from_fn(NODES, far.len(), |j, g| share(j, 1.0 / far[g]) / (far[g] * nodes[j])),
         }
+    }
+
+    /// The same, with second powers only where differences do not reach: at the ends.
+    pub fn with_differences(self) -> Self {
+        let points = self.near + self.first.cols();
+        let (low, high) = (envelope::LEAST, self.near.min(points.saturating_sub(envelope::LEAST)));
+        Samples { derived: if low < high { low..high } else { 0..0 }, ..self }
     }
 
     pub fn gammas(&self) -> &[f64] {
         &self.gammas
     }
 
+    /// The points of the grid at which there are no sums of second powers.
+    pub fn derived(&self) -> &Range<usize> {
+        &self.derived
+    }
+
+    /// Those of some samples that have second powers, in their order.
+    pub fn with_seconds<'s, T>(&'s self, samples: impl Iterator<Item = T> + 's) -> impl Iterator<Item = T> + 's {
+        samples.enumerate().filter(|(sample, _)| !self.derived.contains(sample)).map(|(_, value)| value)
+    }
+
     /// Σ a/(d + γ) of many rows at all points, from their values at the samples.
     pub fn first_at_all(&self, at_samples: Matrix) -> Matrix {
-        self.at_all(at_samples, &self.first)
+        self.at_all(at_samples, self.near, &self.first)
     }
 
-    /// The same for Σ a/(d + γ)².
+    /// The same for Σ a/(d + γ)², at the points (and from the samples) that have them.
     pub fn second_at_all(&self, at_samples: Matrix) -> Matrix {
-        self.at_all(at_samples, &self.second)
+        self.at_all(at_samples, self.near - self.derived.len(), &self.second)
     }
 
-    fn at_all(&self, at_samples: Matrix, from_nodes: &Matrix) -> Matrix {
+    fn at_all(&self, at_samples: Matrix, near: usize, from_nodes: &Matrix) -> Matrix {
         if from_nodes.cols() == 0 {
             return at_samples;
         }
         let rows = at_samples.rows();
         let mut data = at_samples.into_vec();
-        let at_nodes = Matrix::from_columns(rows, NODES, data.split_off(rows * self.near)).unwrap_or_default();
+        let at_nodes = Matrix::from_columns(rows, NODES, data.split_off(rows * near)).unwrap_or_default();
         data.extend_from_slice(multiply(&at_nodes, from_nodes).as_slice());
-        Matrix::from_columns(rows, self.gammas.len() - NODES + from_nodes.cols(), data).unwrap_or_default()
+        Matrix::from_columns(rows, near + from_nodes.cols(), data).unwrap_or_default()
     }
 }
 

@@ -8,10 +8,12 @@
 //! the polynomial. Beyond the spectrum the sums are polynomials in 1/γ, and a few columns of the products give all others.
 
 use std::array;
+use std::ops::Range;
 
 use rayon::prelude::*;
 
 use super::basis::Basis;
+use super::envelope::Differences;
 use super::far::Samples;
 use super::interpolation::{LANES, Lanes, MARGIN, POINTS, Weights};
 use super::{Grid, Spectrum, Target, forget_rounding_squares};
@@ -113,10 +115,18 @@ impl Spectrum {
         let visible = self.eigenvalues.iter().take_while(|d| **d > 0.0).count();
         let d = &self.eigenvalues[..visible];
         let gammas: Vec<f64> = (0..grid.points).map(|g| libm::exp(grid.log_gamma(g))).collect();
+        // Sums that are read between points a wide step apart need no more digits than single precision has.
+        let tiles = match &self.basis {
+            Basis::Single(tiles) if step > STEP => Some(tiles),
+            _ => None,
+        };
         let samples = Samples::of(&gammas, self.largest());
+        let samples = if step == STEP { samples.with_differences() } else { samples };
         let sampled = samples.gammas();
         let first = Matrix::from_fn(visible, sampled.len(), |k, g| 1.0 / (d[k] + sampled[g]));
-        let second = Matrix::from_fn(visible, sampled.len(), |k, g| d[k] * first.get(k, g) * first.get(k, g));
+        let with_seconds: Vec<usize> = samples.with_seconds(0..sampled.len()).collect();
+        let second = |k: usize, g: usize| d[k] * first.get(k, with_seconds[g]) * first.get(k, with_seconds[g]);
+        let second = Matrix::from_fn(visible, with_seconds.len(), second);
         let power = targets.iter().map(|target| target.power).max().unwrap_or(0);
         let (null, null_targets) = self.null_parts(visible, targets, power);
         let (mut sums, mut pulls) = (Vec::new(), Vec::new());
@@ -139,6 +149,8 @@ impl Spectrum {
             grid,
             gammas: &gammas,
             sums: &sums,
+            derived: samples.derived(),
+            differences: Differences::new(step),
             power,
             has_train,
             largest: self.largest(),
@@ -150,14 +162,10 @@ impl Spectrum {
             energy_left: &energy_left,
         };
         let weighings = beside(&first, &second);
-        // Sums that are read between points a wide step apart need no more digits than these.
-        let single = match &self.basis {
-            Basis::Single(tiles) if step > STEP => {
-                let pulls: Vec<SingleColumns> = pulls.iter().map(SingleColumns::of).collect();
-                Some((tiles, SingleColumns::of(&weighings), pulls))
-            }
-            _ => None,
-        };
+        let single = tiles.map(|tiles| {
+            let pulls: Vec<SingleColumns> = pulls.iter().map(SingleColumns::of).collect();
+            (tiles, SingleColumns::of(&weighings), pulls)
+        });
         let starts: Vec<usize> = (0..n).step_by(CHUNK).collect();
         let blocks: Vec<Vec<RowBlock>> = starts
             .into_par_iter()
@@ -178,11 +186,11 @@ impl Spectrum {
                         }
                     };
                     let at_all = |both: Matrix| -> [Matrix; 2] {
-                        let [first, second] = halves(both);
+                        let [first, second] = apart(both, sampled.len());
                         [samples.first_at_all(first), samples.second_at_all(second)]
                     };
-                    let [diagonal, diagonal_norm] = at_all(squared);
-                    Chunk { start, height, diagonal, diagonal_norm, duals: plain.into_iter().map(at_all).collect() }
+                    let diagonal = at_all(squared);
+                    Chunk { start, height, diagonal, duals: plain.into_iter().map(at_all).collect() }
                 });
                 (0..height).step_by(LANES).map(|from| shared.block(&chunk, from)).collect()
             })
@@ -222,27 +230,26 @@ pub(super) fn grid_of(largest: f64, low: f64, high: f64, step: f64) -> Grid {
     grid
 }
 
-/// Two matrices of the same shape as one: a product with both packs its other factor once.
+/// Two matrices as one: a product with both packs its other factor once.
 fn beside(left: &Matrix, right: &Matrix) -> Matrix {
     let data = [left.as_slice(), right.as_slice()].concat();
     Matrix::from_columns(left.rows(), left.cols() + right.cols(), data).unwrap_or_default()
 }
 
-/// And apart again.
-pub(super) fn halves(both: Matrix) -> [Matrix; 2] {
-    let (rows, cols) = (both.rows(), both.cols() / 2);
+/// And apart again, given how many columns the left one has.
+pub(super) fn apart(both: Matrix, cols: usize) -> [Matrix; 2] {
+    let (rows, others) = (both.rows(), both.cols() - cols);
     let mut left = both.into_vec();
     let right = left.split_off(rows * cols);
-    [left, right].map(|data| Matrix::from_columns(rows, cols, data).unwrap_or_default())
+    [(left, cols), (right, others)].map(|(data, cols)| Matrix::from_columns(rows, cols, data).unwrap_or_default())
 }
 
-/// Products of some rows with what all rows share: rows × points.
+/// Products of some rows with what all rows share: rows × points, those of second powers only for points that have them.
 pub(super) struct Chunk {
     pub start: usize,
     pub height: usize,
     /// Σ q²/(d + γ) and Σ d q²/(d + γ)².
-    pub diagonal: Matrix,
-    pub diagonal_norm: Matrix,
+    pub diagonal: [Matrix; 2],
     /// Σ q z/(d + γ) and Σ d q z/(d + γ)² of each target.
     pub duals: Vec<[Matrix; 2]>,
 }
@@ -255,6 +262,9 @@ pub(super) struct Shared<'a> {
     pub grid: Grid,
     pub gammas: &'a [f64],
     pub sums: &'a [TargetSums],
+    /// The points at which N₋ and R₋ follow from differences.
+    pub derived: &'a Range<usize>,
+    pub differences: Differences,
     pub power: i32,
     pub has_train: bool,
     pub largest: f64,
@@ -303,8 +313,13 @@ impl Shared<'_> {
         };
         let unit = libm::ldexp(1.0, self.power);
         let mut has_energy = [false; LANES];
+        // P₋/γ without what has no eigenvalue, where N₋ follows from it, and that.
+        let mut energies = vec![[0.0; LANES]; if self.derived.is_empty() { 0 } else { points }];
+        let mut null_energy = [0.0; LANES];
         for (t, sums) in self.sums.iter().enumerate() {
             let null_target: Lanes = array::from_fn(|l| sums.null_target[row(l)]);
+            let along = |l: usize| if null[l] > 0.0 { null_target[l] * null_target[l] / null[l] } else { 0.0 };
+            let null_square: Lanes = array::from_fn(along);
             let mut errors = vec![[0.0; LANES]; points];
             vectorize(
                 #[inline(always)]
@@ -313,18 +328,30 @@ impl Shared<'_> {
                         let parts = RowParts {
                             null: &null,
                             null_target: &null_target,
-                            diagonal: lanes_of(&chunk.diagonal, g),
-                            diagonal_norm: lanes_of(&chunk.diagonal_norm, g),
+                            null_square: &null_square,
+                            diagonal: lanes_of(&chunk.diagonal[0], g),
                             dual: lanes_of(&chunk.duals[t][0], g),
-                            dual_norm: lanes_of(&chunk.duals[t][1], g),
+                            gamma: self.gammas[g],
                         };
+                        let c = parts.residual();
+                        errors[g] = c.map(|c| c * unit);
+                        if let Some(energy) = energies.get_mut(g) {
+                            parts.add_energy(sums.whole_pull[g], energy);
+                        }
+                        if self.derived.contains(&g) {
+                            continue;
+                        }
+                        let column = if g < self.derived.start { g } else { g - self.derived.len() };
+                        let seconds = [&chunk.diagonal[1], &chunk.duals[t][1]].map(|m| lanes_of(m, column));
                         let mut nowhere = [0.0; LANES];
                         let train = block.train.get_mut(g).unwrap_or(&mut nowhere);
-                        let c = parts.add(sums, g, self.gammas[g], &mut block.norm[g], train);
-                        errors[g] = c.map(|c| c * unit);
+                        parts.add(sums, g, &c, seconds, &mut block.norm[g], train);
                     }
                 },
             );
+            for l in 0..LANES {
+                null_energy[l] += (sums.null_energy - null_square[l]).max(0.0);
+            }
             block.errors.push(errors);
             if let Some(clip) = &sums.clip {
                 let limits: [[f64; 2]; LANES] = array::from_fn(|l| clip.limits(row(l)).map(|limit| root[l] * limit));
@@ -346,11 +373,32 @@ impl Shared<'_> {
                 has_energy[l] |= l < rows && energy[l] > self.largest * sums.rounding;
             }
         }
+        self.derive(&mut block, &energies, &null_energy);
         for train in &mut block.train {
             train.iter_mut().zip(&weight_left).for_each(|(r, weight)| *r /= weight);
         }
         self.finish(&mut block, chunk.start + from, &has_energy);
         block
+    }
+
+    /// N₋ and (W − w)R₋ where they follow from differences.
+    fn derive(&self, block: &mut RowBlock, energies: &[Lanes], null_energy: &Lanes) {
+        vectorize(
+            #[inline(always)]
+            || {
+                for g in self.derived.clone() {
+                    let slope = self.differences.slope(energies, g);
+                    for l in 0..LANES {
+                        block.norm[g][l] = energies[g][l] + slope[l];
+                    }
+                    if let Some(train) = block.train.get_mut(g) {
+                        for l in 0..LANES {
+                            train[l] = null_energy[l] + (-self.gammas[g] * slope[l]).max(0.0);
+                        }
+                    }
+                }
+            },
+        );
     }
 
     /// Logarithms of N₋; a row in doubt about its part without eigenvalue starts where that matters little.
@@ -401,7 +449,8 @@ pub(super) struct TargetSums {
     pub rounding: f64,
     /// Σ dz².
     pub limit: f64,
-    /// N and γ²Σ z²/(d + γ)² of all rows.
+    /// Σ z²/(d + γ), N and γ²Σ z²/(d + γ)² of all rows.
+    pub whole_pull: Vec<f64>,
     pub whole_norm: Vec<f64>,
     pub whole_train: Vec<f64>,
 }
@@ -435,6 +484,7 @@ impl TargetSums {
             null_energy: square(&outside) + square(&z[d.len()..]),
             rounding: rounding_of(&centred, target.mean, power),
             limit: d.iter().zip(&z).map(|(d, z)| d * z * z).sum(),
+            whole_pull: sum(&|d, gamma| d + gamma),
             whole_norm: sum(&|d, _| d),
             whole_train: sum(&|_, gamma| gamma * gamma),
             centred,
@@ -459,29 +509,56 @@ struct RowParts<'a> {
     /// ‖P_null eᵢ‖², and the target's part there.
     null: &'a Lanes,
     null_target: &'a Lanes,
-    /// Σ q²/(d + γ), Σ d q²/(d + γ)², Σ q z/(d + γ), Σ d q z/(d + γ)².
+    /// The square of the second over the first.
+    null_square: &'a Lanes,
+    /// Σ q²/(d + γ) and Σ q z/(d + γ).
     diagonal: Lanes,
-    diagonal_norm: Lanes,
     dual: Lanes,
-    dual_norm: Lanes,
+    gamma: f64,
 }
 
 impl RowParts<'_> {
-    /// Adds a target's N₋ and (W − w)R₋, and returns its c.
+    /// c, the residual of each row without it.
     #[inline(always)]
-    fn add(&self, sums: &TargetSums, g: usize, gamma: f64, norm: &mut Lanes, train: &mut Lanes) -> Lanes {
+    fn residual(&self) -> Lanes {
         let mut residual = [0.0; LANES];
         for l in 0..LANES {
-            let (dual, diagonal) = (self.dual[l], self.diagonal[l]);
-            let c = (dual + self.null_target[l] / gamma) / (diagonal + self.null[l] / gamma);
-            norm[l] += sums.whole_norm[g] - 2.0 * c * self.dual_norm[l] + c * c * self.diagonal_norm[l];
-            // γ²Σ q z/(d + γ)² = γ(Σ q z/(d + γ) − Σ d q z/(d + γ)²), and so for q².
-            let seen = sums.whole_train[g] - 2.0 * c * gamma * (dual - self.dual_norm[l])
-                + c * c * gamma * (diagonal - self.diagonal_norm[l]);
-            let unseen = sums.null_energy - 2.0 * c * self.null_target[l] + c * c * self.null[l];
-            train[l] += seen.max(0.0) + unseen.max(0.0);
-            residual[l] = c;
+            residual[l] =
+                (self.dual[l] + self.null_target[l] / self.gamma) / (self.diagonal[l] + self.null[l] / self.gamma);
         }
         residual
+    }
+
+    /// Adds a target's Σ z²/(d + γ) of the rows that are left, given that of all rows: less the square of the row's dual over the
+    /// diagonal, what has no eigenvalue being left out of all of them before anything cancels.
+    #[inline(always)]
+    fn add_energy(&self, whole: f64, energy: &mut Lanes) {
+        for l in 0..LANES {
+            let (dual, diagonal, gamma) = (self.dual[l], self.diagonal[l], self.gamma);
+            let taken = gamma * dual * dual + 2.0 * dual * self.null_target[l] - self.null_square[l] * diagonal;
+            energy[l] += whole - taken / (gamma * diagonal + self.null[l]);
+        }
+    }
+
+    /// Adds a target's N₋ and (W − w)R₋, given c, Σ d q²/(d + γ)² and Σ d q z/(d + γ)².
+    #[inline(always)]
+    fn add(
+        &self,
+        sums: &TargetSums,
+        g: usize,
+        c: &Lanes,
+        [diagonal_norm, dual_norm]: [Lanes; 2],
+        norm: &mut Lanes,
+        train: &mut Lanes,
+    ) {
+        for l in 0..LANES {
+            let (c, dual, diagonal) = (c[l], self.dual[l], self.diagonal[l]);
+            norm[l] += sums.whole_norm[g] - 2.0 * c * dual_norm[l] + c * c * diagonal_norm[l];
+            // γ²Σ q z/(d + γ)² = γ(Σ q z/(d + γ) − Σ d q z/(d + γ)²), and so for q².
+            let seen = sums.whole_train[g] - 2.0 * c * self.gamma * (dual - dual_norm[l])
+                + c * c * self.gamma * (diagonal - diagonal_norm[l]);
+            let unseen = sums.null_energy - 2.0 * c * self.null_target[l] + c * c * self.null[l];
+            train[l] += seen.max(0.0) + unseen.max(0.0);
+        }
     }
 }

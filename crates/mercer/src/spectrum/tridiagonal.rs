@@ -7,13 +7,14 @@
 use rayon::prelude::*;
 
 use super::build::{Reflection, constant_image, noise_level};
+use super::envelope::Differences;
 use super::far::Samples;
 use super::interpolation::{LANES, Lanes};
-use super::row_tables::{CHUNK, Chunk, STEP, Shared, TargetSums, grid_of, rounding_of, square};
+use super::row_tables::{CHUNK, Chunk, STEP, Shared, TargetSums, apart, grid_of, rounding_of, square};
 use super::target::Centred;
 use super::{Basis, Curve, CurvePoint, Kind, RowTables, Spectrum, check_size};
 use crate::error::Result;
-use crate::linalg::tridiagonal::{Factored, Tridiagonal};
+use crate::linalg::tridiagonal::{Factored, SumsOfRows, Tridiagonal};
 use crate::linalg::{self, Matrix, multiply, multiply_transposed};
 
 /// Eigenvalues are lifted to this share of the level below which they are rounding, so that every T + γI is definite.
@@ -161,11 +162,11 @@ impl TridiagonalForm {
         let gammas: Vec<f64> = (0..grid.points).map(|g| libm::exp(grid.log_gamma(g))).collect();
         let factors: Vec<Factored<'_>> = gammas.iter().map(|g| self.form.factored(*g)).collect::<Option<_>>()?;
         let power = common_power(targets);
-        let samples = Samples::of(&gammas, self.largest);
+        let samples = Samples::of(&gammas, self.largest).with_differences();
         // Samples are points of the grid, then nodes beyond.
         let near = samples.gammas().iter().zip(&gammas).take_while(|(a, b)| a == b).count();
         let nodes = samples.gammas()[near..].iter();
-        let mut sampled: Vec<Factored<'_>> = nodes.map(|g| self.form.factored(*g)).collect::<Option<_>>()?;
+        let sampled: Vec<Factored<'_>> = nodes.map(|g| self.form.factored(*g)).collect::<Option<_>>()?;
         let (mut sums, mut pulls) = (Vec::new(), Vec::new());
         for target in targets {
             let z = scaled(&target.z, target.power - power);
@@ -179,6 +180,7 @@ impl TridiagonalForm {
             sums.push(TargetSums {
                 // Clipped predictions go by decompositions.
                 clip: None,
+                whole_pull: whole.iter().map(|(dual, _)| dot(&z, dual)).collect(),
                 whole_norm: whole.iter().map(|(dual, image)| dot(dual, image)).collect(),
                 whole_train: whole.iter().zip(&gammas).map(|((dual, _), gamma)| gamma * gamma * square(dual)).collect(),
                 limit: dot(&z, &self.form.times(&z)),
@@ -191,26 +193,16 @@ impl TridiagonalForm {
             // (T + γ)⁻¹z of all samples beside T(T + γ)⁻²z.
             let used = || factors.iter().take(near).zip(&whole).chain(sampled.iter().zip(&beyond));
             let mut pull: Vec<f64> = used().flat_map(|(_, (dual, _))| dual.iter().copied()).collect();
-            pull.extend(used().flat_map(|(factor, (_, image))| factor.solve(image)));
-            pulls.push(Matrix::from_columns(z.len(), 2 * samples.gammas().len(), pull).unwrap_or_default());
+            pull.extend(samples.with_seconds(used()).flat_map(|(factor, (_, image))| factor.solve(image)));
+            pulls.push(Matrix::from_columns(z.len(), pull.len() / z.len(), pull).unwrap_or_default());
         }
-        let mut used = factors;
-        used.truncate(near);
-        used.append(&mut sampled);
-        let [first, mut second] = Factored::sums_of_rows(&used, &self.points);
-        // Σ d q²/(d + γ)² = Σ q²/(d + γ) − γ Σ q²/(d + γ)².
-        for (g, gamma) in samples.gammas().iter().enumerate() {
-            second
-                .col_mut(g)
-                .iter_mut()
-                .zip(first.col(g))
-                .for_each(|(second, first)| *second = first - gamma * *second);
-        }
+        let used: Vec<&Factored<'_>> = factors.iter().take(near).chain(&sampled).collect();
+        let (first, second) = self.sums_of_points(&used, &samples);
         let (first, second) = (samples.first_at_all(first), samples.second_at_all(second));
         let duals: Vec<[Matrix; 2]> = pulls
             .iter()
             .map(|pull| {
-                let [first, second] = super::row_tables::halves(multiply(&self.points, pull));
+                let [first, second] = apart(multiply(&self.points, pull), used.len());
                 [samples.first_at_all(first), samples.second_at_all(second)]
             })
             .collect();
@@ -229,6 +221,8 @@ impl TridiagonalForm {
             grid,
             gammas: &gammas,
             sums: &sums,
+            derived: samples.derived(),
+            differences: Differences::new(grid.step),
             power,
             has_train,
             largest: self.largest,
@@ -258,8 +252,7 @@ impl TridiagonalForm {
                 let chunk = Chunk {
                     start,
                     height: place.len(),
-                    diagonal: of_rows(&first, &whole),
-                    diagonal_norm: of_rows(&second, &whole),
+                    diagonal: [of_rows(&first, &whole), of_rows(&second, &whole)],
                     duals: duals.iter().map(|dual| [of_rows(&dual[0], &root), of_rows(&dual[1], &root)]).collect(),
                 };
                 let shared = &shared;
@@ -269,11 +262,32 @@ impl TridiagonalForm {
         Some(shared.tables(blocks))
     }
 
+    /// Σ q²/(d + γ) of every point at all samples, and Σ d q²/(d + γ)² at those that have second powers.
+    fn sums_of_points(&self, factors: &[&Factored<'_>], samples: &Samples) -> (Matrix, Matrix) {
+        let derived = samples.derived();
+        let others: Vec<&Factored<'_>> = samples.with_seconds(factors.iter().copied()).collect();
+        let SumsOfRows { first_alone: middle, first: ends, mut second } =
+            Factored::sums_of_rows(&factors[derived.clone()], &others, &self.points);
+        let first: Vec<&[f64]> = (0..factors.len())
+            .map(|g| match g {
+                g if derived.contains(&g) => middle.col(g - derived.start),
+                g => ends.col(if g < derived.start { g } else { g - derived.len() }),
+            })
+            .collect();
+        // Σ d q²/(d + γ)² = Σ q²/(d + γ) − γ Σ q²/(d + γ)².
+        for (g, gamma) in samples.with_seconds(samples.gammas().iter()).enumerate() {
+            let first = ends.col(g);
+            second.col_mut(g).iter_mut().zip(first).for_each(|(second, first)| *second = first - gamma * *second);
+        }
+        (Matrix::from_columns(self.points.rows(), factors.len(), first.concat()).unwrap_or_default(), second)
+    }
+
     /// Leave-one-out residuals at each γ, one rows × γ for every target, in its own units; `None` where T + γI is not definite.
     pub fn residuals_at(&self, targets: &[&FormTarget], gammas: &[f64]) -> Option<Vec<Matrix>> {
         let factors: Vec<Factored<'_>> =
             gammas.iter().map(|gamma| self.form.factored(*gamma)).collect::<Option<_>>()?;
-        let [diagonal, _] = Factored::sums_of_rows(&factors, &self.points);
+        let alone: Vec<&Factored<'_>> = factors.iter().collect();
+        let diagonal = Factored::sums_of_rows(&alone, &[], &self.points).first_alone;
         let of_target = |target: &&FormTarget| {
             let duals: Vec<f64> = factors.iter().flat_map(|factor| factor.solve(&target.z)).collect();
             let duals = Matrix::from_columns(target.z.len(), gammas.len(), duals).unwrap_or_default();
@@ -294,7 +308,7 @@ impl TridiagonalForm {
     fn in_doubt(&self) -> Vec<bool> {
         let factor = if self.has_noise { self.form.factored(self.noise) } else { None };
         let Some(factor) = factor else { return vec![false; self.rows()] };
-        let [first, _] = Factored::sums_of_rows(&[factor], &self.points);
+        let first = Factored::sums_of_rows(&[&factor], &[], &self.points).first_alone;
         let is_in_doubt = |point: &usize| self.counts[*point] == 1.0 && self.noise * first.get(*point, 0) < IN_DOUBT;
         self.place.iter().map(is_in_doubt).collect()
     }

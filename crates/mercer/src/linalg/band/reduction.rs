@@ -13,7 +13,7 @@ const TILE: usize = 256;
 /// Columns of a panel that are reduced one by one, before the rest of the panel hears of them.
 const SUBPANEL: usize = 8;
 /// Reflectors that are applied together when V is formed, and columns of V a task treats.
-const GROUP: usize = 128;
+const GROUP: usize = 64;
 const STRIP: usize = 256;
 /// Sums of squares below this (the matrix is of size 1) have lost digits to underflow: they count as zero.
 const NEGLIGIBLE: f64 = 1e-280;

@@ -32,8 +32,8 @@ struct Together {
 
 impl Together {
     /// Shifts that are missing repeat the first.
-    fn of(factors: &[Factored<'_>]) -> Self {
-        let shift = |s: usize| &factors[if s < factors.len() { s } else { 0 }];
+    fn of(factors: &[&Factored<'_>]) -> Self {
+        let shift = |s: usize| factors[if s < factors.len() { s } else { 0 }];
         let n = factors[0].inverse.len();
         let numbers = |of: &dyn Fn(&Factored<'_>) -> f64| std::array::from_fn(|s| of(shift(s)));
         Together {
@@ -44,6 +44,36 @@ impl Together {
         }
     }
 
+    /// L⁻¹v from coordinate to coordinate, given the last one before: adds its squares over D.
+    #[inline(always)]
+    fn forward(
+        rows: &[Lanes],
+        forward: &[[[f64; SHIFTS]; 2]],
+        last: &mut [Lanes; SHIFTS],
+        first: &mut [Lanes; SHIFTS],
+    ) {
+        for (row, [before, inverse]) in rows.iter().zip(forward) {
+            for s in 0..SHIFTS {
+                let mut own = last[s];
+                for l in 0..ROWS {
+                    own.0[l] = (-before[s]).mul_add(own.0[l], row.0[l]);
+                }
+                for l in 0..ROWS {
+                    first[s].0[l] = own.0[l].mul_add(own.0[l] * inverse[s], first[s].0[l]);
+                }
+                last[s] = own;
+            }
+        }
+    }
+
+    /// The first sums of some rows.
+    #[inline(always)]
+    fn first_sums(&self, rows: &[Lanes]) -> [Lanes; SHIFTS] {
+        let (mut last, mut first) = ([NOTHING; SHIFTS], [NOTHING; SHIFTS]);
+        Self::forward(rows, &self.forward, &mut last, &mut first);
+        first
+    }
+
     /// Both sums of some rows. What the way forward leaves is needed on the way back: it is made again, segment by segment, which is
     /// less than to write it down and read it from a cache that is further away.
     #[inline(always)]
@@ -52,18 +82,7 @@ impl Together {
         let segments = rows.chunks(SEGMENT).zip(self.forward.chunks(SEGMENT));
         for ((rows, forward), start) in segments.zip(&mut workspace.starts) {
             *start = last;
-            for (row, [before, inverse]) in rows.iter().zip(forward) {
-                for s in 0..SHIFTS {
-                    let mut own = last[s];
-                    for l in 0..ROWS {
-                        own.0[l] = (-before[s]).mul_add(own.0[l], row.0[l]);
-                    }
-                    for l in 0..ROWS {
-                        first[s].0[l] = own.0[l].mul_add(own.0[l] * inverse[s], first[s].0[l]);
-                    }
-                    last[s] = own;
-                }
-            }
+            Self::forward(rows, forward, &mut last, &mut first);
         }
         let (mut solved, mut second) = ([NOTHING; SHIFTS], [NOTHING; SHIFTS]);
         let segments = rows.chunks(SEGMENT).zip(self.forward.chunks(SEGMENT)).zip(self.lower.chunks(SEGMENT));
@@ -104,41 +123,67 @@ struct Workspace {
     kept: Vec<[Lanes; SHIFTS]>,
 }
 
+/// Sums of many rows, rows × shifts.
+pub(crate) struct SumsOfRows {
+    /// vᵀ(T + γI)⁻¹v at the shifts of which nothing else is asked.
+    pub first_alone: Matrix,
+    /// The same at the others.
+    pub first: Matrix,
+    /// vᵀ(T + γI)⁻²v at those.
+    pub second: Matrix,
+}
+
 impl Factored<'_> {
-    /// vᵀ(T + γI)⁻¹v and vᵀ(T + γI)⁻²v for the rows v of a matrix: rows × shifts.
-    pub fn sums_of_rows(factors: &[Factored<'_>], vectors: &Matrix) -> [Matrix; 2] {
+    /// Sums over the rows v of a matrix: of first powers at some shifts, of first and second powers at others.
+    pub fn sums_of_rows(first_alone: &[&Factored<'_>], both: &[&Factored<'_>], vectors: &Matrix) -> SumsOfRows {
         let (n, size) = (vectors.rows, vectors.cols);
-        let groups: Vec<Together> = factors.chunks(SHIFTS).map(Together::of).collect();
+        let [alone, together] = [first_alone, both].map(|f| f.chunks(SHIFTS).map(Together::of).collect::<Vec<_>>());
         let starts: Vec<usize> = (0..n).step_by(TASK).collect();
-        let parts: Vec<[Matrix; 2]> = starts
+        let parts: Vec<[Matrix; 3]> = starts
             .par_iter()
             .map(|start| {
                 let height = TASK.min(n - start);
-                let mut found = [Matrix::zeros(height, factors.len()), Matrix::zeros(height, factors.len())];
-                let mut rows = vec![NOTHING; size];
+                let mut found = [first_alone, both, both].map(|factors| Matrix::zeros(height, factors.len()));
+                let groups = height.div_ceil(ROWS);
+                // Eight rows one after the other: columns are read once, some way down, for all of the task.
+                let mut rows = vec![NOTHING; groups * size];
+                for k in 0..size {
+                    for (group, part) in vectors.col(k)[*start..][..height].chunks(ROWS).enumerate() {
+                        rows[group * size + k].0[..part.len()].copy_from_slice(part);
+                    }
+                }
                 let nothing = [NOTHING; SHIFTS];
                 let mut workspace =
                     Workspace { starts: vec![nothing; size.div_ceil(SEGMENT)], kept: vec![nothing; SEGMENT] };
-                for from in (0..height).step_by(ROWS) {
-                    let count = ROWS.min(height - from);
-                    for (k, row) in rows.iter_mut().enumerate() {
-                        row.0[..count].copy_from_slice(&vectors.col(k)[start + from..][..count]);
+                for (rows, from) in rows.chunks(size.max(1)).zip((0..height).step_by(ROWS)) {
+                    let mut keep = |which: usize, g: usize, sums: &[Lanes; SHIFTS]| {
+                        let out = &mut found[which];
+                        let count = ROWS.min(height - from);
+                        for s in 0..SHIFTS.min(out.cols - g * SHIFTS) {
+                            out.col_mut(g * SHIFTS + s)[from..from + count].copy_from_slice(&sums[s].0[..count]);
+                        }
+                    };
+                    for (g, group) in alone.iter().enumerate() {
+                        let first = vectorize(
+                            #[inline(always)]
+                            || group.first_sums(rows),
+                        );
+                        keep(0, g, &first);
                     }
-                    for (g, group) in groups.iter().enumerate() {
+                    for (g, group) in together.iter().enumerate() {
                         let [first, second] = vectorize(
                             #[inline(always)]
-                            || group.sums(&rows, &mut workspace),
+                            || group.sums(rows, &mut workspace),
                         );
-                        for s in 0..SHIFTS.min(factors.len() - g * SHIFTS) {
-                            for (out, sums) in found.iter_mut().zip([&first, &second]) {
-                                out.col_mut(g * SHIFTS + s)[from..from + count].copy_from_slice(&sums[s].0[..count]);
-                            }
-                        }
+                        keep(1, g, &first);
+                        keep(2, g, &second);
                     }
                 }
                 found
             })
             .collect();
-        [0, 1].map(|which| Matrix::stacked(&parts.iter().map(|part| &part[which]).collect::<Vec<&Matrix>>()))
+        let [first_alone, first, second] =
+            [0, 1, 2].map(|which| Matrix::stacked(&parts.iter().map(|part| &part[which]).collect::<Vec<&Matrix>>()));
+        SumsOfRows { first_alone, first, second }
     }
 }
