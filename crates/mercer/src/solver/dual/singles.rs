@@ -16,7 +16,7 @@ const SPAN: usize = 2048;
 /// Rows that one task fills.
 const GROUP: usize = 16;
 /// Tasks that add to sums, and the most columns of one: values stay in fast memory.
-const SHARES: usize = 8;
+const SHARES: usize = 16;
 const SHORT_SPAN: usize = 1024;
 /// Features up to which computing a value again is no dearer than keeping it.
 const FEW_FEATURES: usize = 32;

@@ -47,10 +47,7 @@ impl KernelPoints<'_> {
         sums.par_chunks_mut(WIDTH).enumerate().for_each(|(chunk, sums)| {
             let from = chunk * WIDTH;
             if moved.is_none() {
-                for (row, weight) in support.iter().zip(&weights) {
-                    self.points.with_point(*row, |x| self.kernel.add_scaled(x, &columns, from, *weight, sums));
-                }
-                return;
+                return self.kernel.add_sums(&points, &weights, &columns, from, sums);
             }
             let mut buffer = vec![0.0; GROUP * sums.len()];
             for (rows, weights) in support.chunks(GROUP).zip(weights.chunks(GROUP)) {
