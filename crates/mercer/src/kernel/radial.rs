@@ -240,9 +240,9 @@ impl<P: Profile> Kernel for Radial<P> {
     fn add_sums(&self, terms: &Points, weights: &[f64], points: &Points, start: usize, sums: &mut [f64]) {
         let width = terms.features().max(1);
         let mut numbers = vec![0.0; width * weights.len()];
-        for j in 0..terms.features() {
-            let own = numbers.iter_mut().skip(j).step_by(width);
-            own.zip(terms.feature(j)).for_each(|(own, x)| *own = *x);
+        let columns: Vec<&[f64]> = (0..terms.features()).map(|j| terms.feature(j)).collect();
+        for (i, own) in numbers.chunks_exact_mut(width).enumerate() {
+            own.iter_mut().zip(&columns).for_each(|(x, column)| *x = column[i]);
         }
         vectorize(
             #[inline(always)]

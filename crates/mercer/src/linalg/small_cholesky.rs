@@ -5,7 +5,7 @@ use super::{Cholesky, Matrix};
 use crate::simd::{dot, vectorize};
 
 /// Rows up to which plain loops are as fast.
-const SMALL: usize = 320;
+const SMALL: usize = 448;
 /// Columns that are finished before the others hear of them.
 const PANEL: usize = 8;
 

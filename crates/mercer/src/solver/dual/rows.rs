@@ -164,6 +164,11 @@ impl<'a> KernelPoints<'a> {
         }
     }
 
+    /// The same for those who never ask for single precision.
+    pub(crate) fn in_double(kernel: &'a dyn Kernel, points: &'a Points) -> Self {
+        KernelPoints { kernel, points, shifted: Shifted::if_accurate(kernel, points), singles: None }
+    }
+
     /// k(row, point) for these rows and the points start … start + width − 1, row after row.
     pub(crate) fn tile(&self, rows: &[usize], start: usize, width: usize, out: &mut [f64]) {
         self.values(self.points, self.shifted.as_ref(), rows, start, width, out);
