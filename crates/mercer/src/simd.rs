@@ -131,7 +131,7 @@ pub(crate) fn exp2_lanes<const N: usize>(x: [f64; N]) -> [f64; N] {
         9.618_129_107_606_888e-3,
         5.550_410_866_482_16e-2,
         2.402_265_069_591_009_7e-1,
-        6.931_471_805_599_453e-1,
+        std::f64::consts::LN_2,
         1.0,
     ];
     let (mut shifted, mut r, mut p) = ([0.0; N], [0.0; N], [LEADING; N]);

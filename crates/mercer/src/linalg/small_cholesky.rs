@@ -116,7 +116,7 @@ fn solve(factor: &Matrix, b: &mut [f64]) {
     let n = b.len();
     let column = |k: usize| &factor.data[k * n..(k + 1) * n];
     for k in 0..n {
-        let (own, below) = (&mut b[k..]).split_at_mut(1);
+        let (own, below) = b[k..].split_at_mut(1);
         own[0] /= column(k)[k];
         // Much of the right-hand sides that belong to single variables is 0.
         if own[0] != 0.0 {

@@ -10,6 +10,9 @@ use crate::kernel::{Kernel, Points};
 use crate::linalg::{Matrix, double};
 use crate::simd::vectorize;
 
+/// Fills a slice with the k-th row of a part of K in single precision.
+pub type PartRows<'a> = Box<dyn Fn(usize, &mut [f32]) + 'a>;
+
 /// Rows of a symmetric positive semidefinite K.
 pub trait KernelRows: Sync {
     /// Number of rows.
@@ -57,7 +60,7 @@ pub trait KernelRows: Sync {
     }
 
     /// What fills a slice, which is at least as long as the set, with the values of the set's k-th row in the set's columns.
-    fn part_single<'a>(&'a self, set: &'a [usize]) -> Box<dyn Fn(usize, &mut [f32]) + 'a> {
+    fn part_single<'a>(&'a self, set: &'a [usize]) -> PartRows<'a> {
         gathered(self, set)
     }
 
@@ -109,7 +112,7 @@ pub trait KernelRows: Sync {
 }
 
 /// Rows of a set in its own columns, from whole rows.
-fn gathered<'a, R: KernelRows + ?Sized>(rows: &'a R, set: &'a [usize]) -> Box<dyn Fn(usize, &mut [f32]) + 'a> {
+fn gathered<'a, R: KernelRows + ?Sized>(rows: &'a R, set: &'a [usize]) -> PartRows<'a> {
     Box::new(move |k, out| {
         let mut row = vec![0.0; rows.len()];
         rows.fill_single(&[set[k]], &mut [&mut row]);
@@ -249,7 +252,7 @@ impl KernelRows for KernelPoints<'_> {
         self.singles.as_ref().is_some_and(Singles::are_few_numbers)
     }
 
-    fn part_single<'a>(&'a self, set: &'a [usize]) -> Box<dyn Fn(usize, &mut [f32]) + 'a> {
+    fn part_single<'a>(&'a self, set: &'a [usize]) -> PartRows<'a> {
         let Some(singles) = &self.singles else { return gathered(self, set) };
         let part = singles.subset(set);
         Box::new(move |k, out| part.row(self.kernel, k, out))
