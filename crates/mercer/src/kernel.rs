@@ -47,14 +47,17 @@ pub trait Kernel: Debug + Send + Sync {
     /// k(x, p) and k(p, x) must be the same bits: a Gram matrix is filled from one side.
     fn values(&self, x: Point<'_>, points: &Points, start: usize, out: &mut [f64]);
 
-    /// sumsⱼ += weight · k(x, pⱼ) for the points j = start, …, start + sums.len() − 1: the bits that [`values`](Self::values) give.
-    fn add_scaled(&self, x: Point<'_>, points: &Points, start: usize, weight: f64, sums: &mut [f64]) {
+    /// sumsⱼ += Σ weight · k(x, pⱼ) over the points x of `terms`, for the points j = start, …, start + sums.len() − 1. What
+    /// [`values`](Self::values) give up to rounding: a kernel may fuse the steps of which it is made.
+    fn add_sums(&self, terms: &Points, weights: &[f64], points: &Points, start: usize, sums: &mut [f64]) {
         const PART: usize = 128;
         let mut values = [0.0; PART];
         for (part, sums) in sums.chunks_mut(PART).enumerate() {
             let values = &mut values[..sums.len()];
-            self.values(x, points, start + part * PART, values);
-            sums.iter_mut().zip(values).for_each(|(sum, value)| *sum += weight * *value);
+            for (i, weight) in weights.iter().enumerate() {
+                terms.with_point(i, |x| self.values(x, points, start + part * PART, values));
+                sums.iter_mut().zip(&*values).for_each(|(sum, value)| *sum += weight * *value);
+            }
         }
     }
 

@@ -8,6 +8,7 @@ mod cholesky;
 pub(crate) mod double;
 mod qr;
 mod single;
+mod small_cholesky;
 mod tall;
 pub(crate) mod tile;
 pub(crate) mod tridiagonal;
@@ -25,6 +26,7 @@ use crate::simd::{LANES, vectorize};
 pub(crate) use cholesky::Cholesky;
 pub(crate) use qr::{PivotedQr, add_gram_lower, block_products};
 pub(crate) use single::{SingleColumns, SingleTile, SingleTiles};
+pub(crate) use small_cholesky::QuickCholesky;
 pub(crate) use tall::{add_lower_square, lower_square, multiply_in_place, solve_lower_for_rows};
 
 /// Into how many shares the backend cuts its work, whatever the number of threads.

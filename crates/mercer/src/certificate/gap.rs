@@ -67,7 +67,7 @@ fn quick_values(
     if n < MANY_ROWS || kernel.linear_scale().is_some() {
         return None;
     }
-    let source = KernelPoints::new(kernel, points);
+    let source = KernelPoints::in_double(kernel, points);
     let quick =
         if answer.tolerance >= PLAIN_SUMS { source.plain_product(answer.alpha) } else { source.product(answer.alpha) };
     let count = (n / COMPARED_SHARE).clamp(COMPARED.0, COMPARED.1);

@@ -107,6 +107,13 @@ impl Points {
         self.numbers[from..from + LANES].first_chunk().expect("columns are padded by one block")
     }
 
+    /// N numbers of feature `j` from point `start` on, all of which must be points or padding.
+    #[inline(always)]
+    pub(crate) fn run<const N: usize>(&self, j: usize, start: usize) -> &[f64; N] {
+        let from = j * self.stride + start;
+        self.numbers[from..from + N].first_chunk().expect("as long as it was cut")
+    }
+
     /// Runs `body` on point `i`, gathered into one slice.
     pub fn with_point<R>(&self, i: usize, body: impl FnOnce(Point<'_>) -> R) -> R {
         let numbers: Vec<f64> = (0..self.features).map(|j| self.numbers[j * self.stride + i]).collect();

@@ -36,7 +36,7 @@ mod working_set;
 
 use crate::error::{Error, Result};
 
-pub use rows::{GramRows, KernelPoints, KernelRows};
+pub use rows::{GramRows, KernelPoints, KernelRows, PartRows};
 pub use single_gram::SingleGram;
 use terms::Judgement;
 

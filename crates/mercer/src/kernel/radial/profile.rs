@@ -4,7 +4,7 @@ use std::fmt::Debug;
 
 use super::super::Decay;
 use crate::error::{Error, Result};
-use crate::simd::{each, exp, exp_lanes, exp_single};
+use crate::simd::{each, exp, exp_lanes, exp_single, exp2_lanes};
 
 /// φ, as a function of the squared Euclidean distance (or of the sum of absolute differences).
 pub trait Profile: Copy + Debug + Send + Sync + 'static {
@@ -18,6 +18,11 @@ pub trait Profile: Copy + Debug + Send + Sync + 'static {
     #[inline(always)]
     fn at_lanes<const N: usize>(&self, q: [f64; N]) -> [f64; N] {
         each(q, |q| self.at(q))
+    }
+    /// φ at scale · q, up to rounding: for sums that no saved model repeats.
+    #[inline(always)]
+    fn fused<const N: usize>(&self, q: [f64; N], scale: f64) -> [f64; N] {
+        self.at_lanes(each(q, |q| scale * q))
     }
     /// φ in single precision.
     #[inline(always)]
@@ -65,6 +70,11 @@ impl Profile for GaussianProfile {
     #[inline(always)]
     fn at_lanes<const N: usize>(&self, q: [f64; N]) -> [f64; N] {
         exp_lanes(each(q, |q| -0.5 * q))
+    }
+    #[inline(always)]
+    fn fused<const N: usize>(&self, q: [f64; N], scale: f64) -> [f64; N] {
+        let factor = -0.5 * std::f64::consts::LOG2_E * scale;
+        exp2_lanes(each(q, |q| factor * q))
     }
     #[inline(always)]
     fn at_single(&self, q: f32) -> f32 {

@@ -86,7 +86,7 @@ pub(super) fn run<S: Store>(
         store.need(&next);
         gather(store, problem, &next, (chosen.len(), keep), &diagonal, alpha, &gradient, &mut block);
         // The others will want to move too: more than a tenth of the violation is not worth removing yet.
-        let steps = block.minimise(problem.has_offset, 0.1 * view.violation, STEPS_PER_VARIABLE * size);
+        let steps = block.minimise(problem.has_offset, 0.1 * view.violation, STEPS_PER_VARIABLE * size, &|_, _| ());
         let changes: Vec<(usize, f64)> = next
             .iter()
             .enumerate()

@@ -1,7 +1,7 @@
 //! Few support vectors among thousands of rows: a set of variables that grows until nobody outside wants to move.
 //!
 //! The first set is a sample, whose solution tells roughly where the others stand; each next one loses variables that are
-//! settled, and gains those outside that want to move most. Its part of K fits into fast memory, and so do the steps. What a change does to all
+//! settled, and gains those outside that want to move most. Rows of its part of K are made when a step needs them, fit into fast memory, and so do the steps. What a change does to all
 //! the other gradients is computed once per set from kernel values that are never kept: with few features they
 //! cost less than the memory that would hold them. Where a problem turns out to have more support vectors than such a set has room
 //! for, or steps do not get on, the search goes on by [`decompose`](super::decompose).
@@ -9,7 +9,7 @@
 use std::hint::select_unpredictable;
 
 use super::decompose::{Limits, inside, moved};
-use super::pairs::{Block, rates};
+use super::pairs::{Block, Make, rates};
 use super::store::Store;
 use super::subspace;
 use super::terms::{self, Judgement};
@@ -85,16 +85,18 @@ pub(super) fn run(
             return Err(Error::Interrupted);
         }
         if is_new {
-            fill(rows, &set, &mut block);
+            block.restart(set.len());
         }
+        let make = rows.part_single(&set);
         fill_lists(problem, &set, &diagonal, alpha, &gradient, &mut block);
         let most_steps = STEPS_PER_VARIABLE * set.len();
         if is_last {
             // Where variables stand is known but for very few: what is left of their way is one step.
-            steps += block.minimise(problem.has_offset, (ALMOST * violation).max(tolerance), most_steps);
-            newton(problem.has_offset, set.len(), &mut block, alpha, &set);
+            steps += block.minimise(problem.has_offset, (ALMOST * violation).max(tolerance), most_steps, &*make);
+            newton(problem.has_offset, &mut block, alpha, &set, &*make);
         }
-        steps += block.minimise(problem.has_offset, tolerance, most_steps);
+        steps += block.minimise(problem.has_offset, tolerance, most_steps, &*make);
+        drop(make);
         if is_cold && sets == 0 {
             let found = (0..set.len()).filter(|k| block.alpha[*k] != 0.0).count();
             if found * movable.len() > MOST_SUPPORT * set.len() {
@@ -246,44 +248,56 @@ fn judge(look: &Look, problem: &BoxProblem<'_>, alpha: &[f64], fitted: &[f64], t
     terms::judge_at(problem, alpha, fitted, terms::near_offset(problem, fitted, offset, 0.1 * look.violation))
 }
 
-/// The set's part of K.
-fn fill(rows: &dyn KernelRows, set: &[usize], block: &mut Block<f32>) {
-    let size = block.make_room(set.len());
-    let mut lines: Vec<&mut [f32]> =
-        block.gram.chunks_mut(size).take(set.len()).map(|line| &mut line[..set.len()]).collect();
-    rows.block_single(set, set, &mut lines);
-}
-
 /// A Newton step over the variables of the set that are inside their boxes; `before` has what the block started from.
-fn newton(has_offset: bool, count: usize, block: &mut Block<f32>, before: &[f64], set: &[usize]) {
-    let size = block.alpha.len();
-    for k in (0..count).filter(|k| block.alpha[*k] != before[set[*k]]) {
-        let change = block.alpha[k] - before[set[k]];
-        let line = &block.gram[k * size..(k + 1) * size];
-        block.gradient.iter_mut().zip(line).for_each(|(g, x)| *g += change * f64::from(*x));
+fn newton(has_offset: bool, block: &mut Block<f32>, before: &[f64], set: &[usize], make: &Make<'_, f32>) {
+    for (k, i) in set.iter().enumerate() {
+        add_row(block, k, block.alpha[k] - before[*i], make);
     }
-    let problem = BoxProblem {
-        // Only the gradient knows of targets here.
-        target: &block.gradient,
-        lower: &block.lower,
-        upper: &block.upper,
-        epsilon: &block.epsilon,
-        curvature: &block.curvature,
-        has_offset,
-    };
-    let free = inside(&problem, &block.alpha);
+    let free = inside(&problem_of(block, has_offset), &block.alpha);
     if free.is_empty() || free.len() > MOST_FREE {
         return;
     }
+    free.iter().for_each(|k| block.need(*k, make));
+    let problem = problem_of(block, has_offset);
     let found = subspace::newton(&Part { block }, &problem, &free, &block.alpha, &block.gradient);
     let Some(changes) = found else { return };
     let moved: Vec<f64> = changes.iter().map(|(k, change)| moved(&problem, *k, block.alpha[*k], *change)).collect();
     for ((k, _), to) in changes.iter().zip(moved) {
         let change = to - block.alpha[*k];
         block.alpha[*k] = to;
-        let line = &block.gram[k * size..(k + 1) * size];
-        block.gradient.iter_mut().zip(line).for_each(|(g, x)| *g += change * f64::from(*x));
+        add_row(block, *k, change, make);
     }
+}
+
+/// What a block's variables are to minimise; only the gradient knows of targets.
+fn problem_of(block: &Block<f32>, has_offset: bool) -> BoxProblem<'_> {
+    BoxProblem {
+        target: &block.gradient,
+        lower: &block.lower,
+        upper: &block.upper,
+        epsilon: &block.epsilon,
+        curvature: &block.curvature,
+        has_offset,
+    }
+}
+
+/// What the change of a variable does to the block's gradient.
+fn add_row(block: &mut Block<f32>, k: usize, change: f64, make: &Make<'_, f32>) {
+    if change == 0.0 {
+        return;
+    }
+    block.need(k, make);
+    let mut gradient = std::mem::take(&mut block.gradient);
+    let row = block.row(k);
+    vectorize(
+        #[inline(always)]
+        || {
+            for (g, x) in gradient.iter_mut().zip(row) {
+                *g += change * f64::from(*x);
+            }
+        },
+    );
+    block.gradient = gradient;
 }
 
 /// The set's part of K as rows that are kept.
@@ -309,7 +323,7 @@ impl Store for Part<'_> {
     fn need(&mut self, _: &[usize]) {}
 
     fn row(&self, i: usize) -> &[f32] {
-        &self.block.gram[i * self.len()..(i + 1) * self.len()]
+        self.block.row(i)
     }
 }
 

@@ -24,10 +24,14 @@ pub(super) fn padded(length: usize) -> usize {
 
 /// The variables and their part of K. Lists have the padded length; padding has the box [0, 0].
 pub(super) struct Block<T> {
-    /// K, row after row, each of the padded length.
+    /// Rows of K, each of the padded length.
     pub gram: Vec<T>,
-    /// That of the variables before these.
+    /// Those of the variables before these.
     pub last_gram: Vec<T>,
+    /// Where each variable's row begins, [`MISSING`] if it was not made yet.
+    starts: Vec<usize>,
+    /// How many numbers rows that were made take.
+    made: usize,
     pub diagonal: Vec<f64>,
     pub alpha: Vec<f64>,
     pub gradient: Vec<f64>,
@@ -36,6 +40,13 @@ pub(super) struct Block<T> {
     pub epsilon: Vec<f64>,
     pub curvature: Vec<f64>,
 }
+
+const MISSING: usize = usize::MAX;
+/// Numbers of rows that are made one by one for which there is room from the beginning: two megabytes in single precision.
+const ROOM: usize = 1 << 19;
+
+/// Writes a variable's row of K.
+pub(super) type Make<'a, T> = dyn Fn(usize, &mut [T]) + 'a;
 
 /// u − g and d − g of one variable; infinite when it cannot move that way.
 #[inline(always)]
@@ -57,6 +68,8 @@ impl<T: Element> Block<T> {
         Block {
             gram: vec![T::default(); size * size],
             last_gram: Vec::new(),
+            starts: Vec::new(),
+            made: 0,
             diagonal: vec![1.0; size],
             alpha: vec![0.0; size],
             gradient: vec![0.0; size],
@@ -67,18 +80,28 @@ impl<T: Element> Block<T> {
         }
     }
 
-    /// Makes room for so many variables; what belongs to the last ones is put aside. Returns the padded length.
+    /// Makes room for so many variables and all of their rows; what belongs to the last ones is put aside. Returns the padded length.
     pub fn resize(&mut self, variables: usize) -> usize {
         std::mem::swap(&mut self.gram, &mut self.last_gram);
-        self.make_room(variables)
-    }
-
-    /// The same without putting anything aside.
-    pub fn make_room(&mut self, variables: usize) -> usize {
-        let size = padded(variables);
+        let size = self.set_size(variables);
         if self.gram.len() < size * size {
             self.gram.resize(size * size, T::default());
         }
+        self.starts = (0..size).map(|k| k * size).collect();
+        size
+    }
+
+    /// Makes room for so many variables whose rows are made when steps need them: most never do.
+    pub fn restart(&mut self, variables: usize) {
+        let size = self.set_size(variables);
+        // Nobody has to move when more rows come; what stays empty costs nothing.
+        self.gram.reserve(ROOM.saturating_sub(self.gram.len()));
+        self.made = 0;
+        self.starts = vec![MISSING; size];
+    }
+
+    fn set_size(&mut self, variables: usize) -> usize {
+        let size = padded(variables);
         let lists = [
             &mut self.diagonal,
             &mut self.alpha,
@@ -92,35 +115,60 @@ impl<T: Element> Block<T> {
         size
     }
 
-    /// Steps until the violation is below `tolerance`; returns their number.
-    pub fn minimise(&mut self, has_offset: bool, tolerance: f64, most: usize) -> usize {
+    /// A variable's row, which was made.
+    #[inline(always)]
+    pub fn row(&self, k: usize) -> &[T] {
+        &self.gram[self.starts[k]..][..self.alpha.len()]
+    }
+
+    /// Makes a variable's row if that was not done before.
+    #[inline(always)]
+    pub fn need(&mut self, k: usize, make: &Make<'_, T>) {
+        if self.starts[k] == MISSING {
+            self.make_row(k, make);
+        }
+    }
+
+    #[inline(never)]
+    fn make_row(&mut self, k: usize, make: &Make<'_, T>) {
+        let (from, to) = (self.made, self.made + self.alpha.len());
+        if self.gram.len() < to {
+            self.gram.resize(to, T::default());
+        }
+        make(k, &mut self.gram[from..to]);
+        (self.starts[k], self.made) = (from, to);
+    }
+
+    /// Steps until the violation is below `tolerance`; returns their number. Rows that are missing are made.
+    pub fn minimise(&mut self, has_offset: bool, tolerance: f64, most: usize, make: &Make<'_, T>) -> usize {
         vectorize(
             #[inline(always)]
-            || if has_offset { self.by_pairs(tolerance, most) } else { self.one_by_one(tolerance, most) },
+            || if has_offset { self.by_pairs(tolerance, most, make) } else { self.one_by_one(tolerance, most, make) },
         )
     }
 
     #[inline(always)]
-    fn by_pairs(&mut self, tolerance: f64, most: usize) -> usize {
+    fn by_pairs(&mut self, tolerance: f64, most: usize, make: &Make<'_, T>) -> usize {
         let size = self.alpha.len();
         let mut lists = Lists::new(self);
         let tolerance = tolerance.max(T::ROUNDING * lists.unit);
         let bent: Vec<T> = (0..size).map(|i| T::of(self.diagonal[i] + self.curvature[i])).collect();
         let start = (T::ROUNDING > 0.0).then(|| self.alpha.clone());
         let mut steps = 0;
-        let none = &self.gram[..size];
-        let (mut i, mut lowest, mut highest) = extremes(&mut lists, none, none, T::default(), T::default());
+        let none = vec![T::default(); size];
+        let (mut i, mut lowest, mut highest) = extremes(&mut lists, &none, &none, T::default(), T::default());
         while steps < most && lists.real(highest) - lists.real(lowest) > tolerance {
-            let row = &self.gram[i * size..(i + 1) * size];
-            let j = partner(&lists, row, &bent, lowest, bent[i]);
+            self.need(i, make);
+            let j = partner(&lists, self.row(i), &bent, lowest, bent[i]);
             let Some(j) = j else { break };
+            self.need(j, make);
             let own = self.diagonal[i] + self.curvature[i] + self.diagonal[j] + self.curvature[j];
-            let curvature = (own - 2.0 * row[j].into()).max(FLAT);
+            let curvature = (own - 2.0 * self.row(i)[j].into()).max(FLAT);
             let slope = lists.real(lowest) - lists.real(lists.gradient[j] + lists.down[j]);
             let step = self.step(i, j, slope, curvature);
             lists.set_rates(self, i);
             lists.set_rates(self, j);
-            let (row, other) = (&self.gram[i * size..(i + 1) * size], &self.gram[j * size..(j + 1) * size]);
+            let (row, other) = (self.row(i), self.row(j));
             steps += 1;
             let mut change = lists.scaled(step);
             if let Some(start) = &start
@@ -185,7 +233,7 @@ impl<T: Element> Block<T> {
     }
 
     #[inline(always)]
-    fn one_by_one(&mut self, tolerance: f64, most: usize) -> usize {
+    fn one_by_one(&mut self, tolerance: f64, most: usize, make: &Make<'_, T>) -> usize {
         let size = self.alpha.len();
         let mut lists = Lists::new(self);
         let tolerance = tolerance.max(T::ROUNDING * lists.unit);
@@ -193,8 +241,10 @@ impl<T: Element> Block<T> {
         let inverse: Vec<T> = bent.iter().map(|bent| T::of(1.0 / bent)).collect();
         let start = (T::ROUNDING > 0.0).then(|| self.alpha.clone());
         let mut steps = 0;
-        let (mut i, mut violation) = most_gaining(&mut lists, &inverse, &self.gram[..size], T::default());
+        let none = vec![T::default(); size];
+        let (mut i, mut violation) = most_gaining(&mut lists, &inverse, &none, T::default());
         while steps < most && lists.real(violation) > tolerance {
+            self.need(i, make);
             let before = self.alpha[i];
             let (rise, fall) = (lists.gradient[i] + lists.up[i], lists.gradient[i] + lists.down[i]);
             self.move_alone(i, lists.real(rise), lists.real(fall), bent[i]);
@@ -207,8 +257,7 @@ impl<T: Element> Block<T> {
                 lists.refresh(self, start);
                 change = T::default();
             }
-            let row = &self.gram[i * size..(i + 1) * size];
-            (i, violation) = most_gaining(&mut lists, &inverse, row, change);
+            (i, violation) = most_gaining(&mut lists, &inverse, self.row(i), change);
         }
         steps
     }

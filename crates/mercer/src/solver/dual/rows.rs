@@ -10,6 +10,9 @@ use crate::kernel::{Kernel, Points};
 use crate::linalg::{Matrix, double};
 use crate::simd::vectorize;
 
+/// Fills a slice with the k-th row of a part of K in single precision.
+pub type PartRows<'a> = Box<dyn Fn(usize, &mut [f32]) + 'a>;
+
 /// Rows of a symmetric positive semidefinite K.
 pub trait KernelRows: Sync {
     /// Number of rows.
@@ -51,18 +54,14 @@ pub trait KernelRows: Sync {
     }
 
     /// Whether values in single precision cost so little that computing them again is better than keeping them; then
-    /// [`block_single`](Self::block_single) and [`add_single`](Self::add_single) are quick.
+    /// [`part_single`](Self::part_single) and [`add_single`](Self::add_single) are quick.
     fn has_quick_singles(&self) -> bool {
         false
     }
 
-    /// Fills each slice of `out`, which are at least as long as there are columns, with a row's values in these columns.
-    fn block_single(&self, rows: &[usize], columns: &[usize], out: &mut [&mut [f32]]) {
-        let mut row = vec![0.0; self.len()];
-        for (i, out) in rows.iter().zip(out) {
-            self.fill_single(&[*i], &mut [&mut row]);
-            out.iter_mut().zip(columns).for_each(|(x, j)| *x = row[*j]);
-        }
+    /// What fills a slice, which is at least as long as the set, with the values of the set's k-th row in the set's columns.
+    fn part_single<'a>(&'a self, set: &'a [usize]) -> PartRows<'a> {
+        gathered(self, set)
     }
 
     /// sums += Σ change · row over these rows and changes, values being in single precision and sums in double.
@@ -112,6 +111,15 @@ pub trait KernelRows: Sync {
     }
 }
 
+/// Rows of a set in its own columns, from whole rows.
+fn gathered<'a, R: KernelRows + ?Sized>(rows: &'a R, set: &'a [usize]) -> PartRows<'a> {
+    Box::new(move |k, out| {
+        let mut row = vec![0.0; rows.len()];
+        rows.fill_single(&[set[k]], &mut [&mut row]);
+        out.iter_mut().zip(set).for_each(|(x, j)| *x = row[*j]);
+    })
+}
+
 /// A Gram matrix, both triangles.
 #[derive(Debug, Clone, Copy)]
 pub struct GramRows<'a>(pub &'a Matrix);
@@ -157,6 +165,11 @@ impl<'a> KernelPoints<'a> {
             shifted: Shifted::if_accurate(kernel, points),
             singles: Singles::if_possible(kernel, points),
         }
+    }
+
+    /// The same for those who never ask for single precision.
+    pub(crate) fn in_double(kernel: &'a dyn Kernel, points: &'a Points) -> Self {
+        KernelPoints { kernel, points, shifted: Shifted::if_accurate(kernel, points), singles: None }
     }
 
     /// k(row, point) for these rows and the points start … start + width − 1, row after row.
@@ -239,18 +252,10 @@ impl KernelRows for KernelPoints<'_> {
         self.singles.as_ref().is_some_and(Singles::are_few_numbers)
     }
 
-    fn block_single(&self, rows: &[usize], columns: &[usize], out: &mut [&mut [f32]]) {
-        match &self.singles {
-            Some(singles) => {
-                let columns = singles.subset(columns);
-                singles.block(self.kernel, rows, &columns, out);
-            }
-            None => {
-                let points = self.points.subset(columns);
-                let shifted = self.shifted.as_ref().map(|shifted| shifted.subset(columns));
-                self.fill_as(&points, shifted.as_ref(), rows, out, |x| x as f32);
-            }
-        }
+    fn part_single<'a>(&'a self, set: &'a [usize]) -> PartRows<'a> {
+        let Some(singles) = &self.singles else { return gathered(self, set) };
+        let part = singles.subset(set);
+        Box::new(move |k, out| part.row(self.kernel, k, out))
     }
 
     fn add_single(&self, changes: &[(usize, f64)], sums: &mut [f64]) {

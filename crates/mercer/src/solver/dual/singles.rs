@@ -16,7 +16,7 @@ const SPAN: usize = 2048;
 /// Rows that one task fills.
 const GROUP: usize = 16;
 /// Tasks that add to sums, and the most columns of one: values stay in fast memory.
-const SHARES: usize = 8;
+const SHARES: usize = 16;
 const SHORT_SPAN: usize = 1024;
 /// Features up to which computing a value again is no dearer than keeping it.
 const FEW_FEATURES: usize = 32;
@@ -92,7 +92,19 @@ impl Singles {
 
     /// Fills each slice with the row of that place.
     pub fn fill(&self, kernel: &dyn Kernel, rows: &[usize], out: &mut [&mut [f32]]) {
-        self.block(kernel, rows, self, out);
+        rows.par_chunks(GROUP).zip(out.par_chunks_mut(GROUP)).for_each(|(rows, out)| {
+            for start in (0..self.rows).step_by(SPAN) {
+                let end = (start + SPAN).min(self.rows);
+                for (row, out) in rows.iter().zip(out.iter_mut()) {
+                    self.values(kernel, &self.own(*row), start, &mut out[start..end]);
+                }
+            }
+        });
+    }
+
+    /// Fills a slice, which may be longer, with one row.
+    pub fn row(&self, kernel: &dyn Kernel, row: usize, out: &mut [f32]) {
+        self.values(kernel, &self.own(row), 0, &mut out[..self.rows]);
     }
 
     /// Some of the points.
@@ -104,18 +116,6 @@ impl Singles {
         }
         let squares = rows.iter().map(|row| self.squares[*row]).collect();
         Singles { rows: rows.len(), stride: rows.len() + WIDTH, numbers, squares, ..*self }
-    }
-
-    /// Fills each slice with k(row, point) for all points of `columns`, which are some of these.
-    pub fn block(&self, kernel: &dyn Kernel, rows: &[usize], columns: &Singles, out: &mut [&mut [f32]]) {
-        rows.par_chunks(GROUP).zip(out.par_chunks_mut(GROUP)).for_each(|(rows, out)| {
-            for start in (0..columns.rows).step_by(SPAN) {
-                let end = (start + SPAN).min(columns.rows);
-                for (row, out) in rows.iter().zip(out.iter_mut()) {
-                    columns.values(kernel, &self.own(*row), start, &mut out[start..end]);
-                }
-            }
-        });
     }
 
     /// sums += Σ change · row, without a row ever being kept.

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 
 use super::BoxProblem;
 use super::store::Store;
-use crate::linalg::{Cholesky, Matrix};
+use crate::linalg::{Matrix, QuickCholesky};
 
 /// Times that variables are put on their edges.
 const ROUNDS: usize = 8;
@@ -111,7 +111,7 @@ fn is_on_edge(side: &Side, change: f64) -> bool {
 /// A factor of K for the variables that were inside when it was made, and with it K⁻¹ of what they are to be and of ones.
 struct Base {
     inside: Vec<usize>,
-    factor: Cholesky,
+    factor: QuickCholesky,
     goals: Vec<f64>,
     ones: Vec<f64>,
     /// The sum of all other changes.
@@ -144,15 +144,11 @@ impl Base {
         }
         let mut extra = ridge;
         let factor = loop {
-            let mut part = Matrix::zeros(count, count);
-            part.as_mut_slice().par_chunks_mut(count).zip(&inside).for_each(|(out, k)| {
-                let column = gram.col(*k);
-                out.iter_mut().zip(&inside).for_each(|(x, j)| *x = column[*j]);
-            });
+            let mut part = if count == gram.cols() { gram.clone() } else { part_of(gram, &inside) };
             for place in 0..count {
                 part.set(place, place, part.get(place, place) + extra);
             }
-            if let Some(factor) = Cholesky::new(part) {
+            if let Some(factor) = QuickCholesky::new(part) {
                 break factor;
             }
             extra *= 30.0;
@@ -183,7 +179,7 @@ impl Base {
                 small.set(c, 1, self.ones[*place]);
             }
             let own = Matrix::from_fn(places.len(), places.len(), |i, j| columns.get(places[i], j));
-            Cholesky::new(own)?.solve(&mut small);
+            QuickCholesky::new(own)?.solve(&mut small);
         }
         let along = |column: usize| -> f64 {
             places.iter().enumerate().map(|(c, place)| self.ones[*place] * small.get(c, column)).sum()
@@ -205,6 +201,15 @@ impl Base {
         others.iter().for_each(|place| change[self.inside[*place]] = next[*place]);
         Some(others.into_iter().map(|place| self.inside[place]).collect())
     }
+}
+
+fn part_of(gram: &Matrix, inside: &[usize]) -> Matrix {
+    let mut part = Matrix::zeros(inside.len(), inside.len());
+    part.as_mut_slice().par_chunks_mut(inside.len()).zip(inside).for_each(|(out, k)| {
+        let column = gram.col(*k);
+        out.iter_mut().zip(inside).for_each(|(x, j)| *x = column[*j]);
+    });
+    part
 }
 
 #[cfg(test)]

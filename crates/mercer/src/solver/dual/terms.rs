@@ -96,8 +96,13 @@ pub(crate) fn judge_at(problem: &BoxProblem<'_>, alpha: &[f64], fitted: &[f64], 
         let v = fitted[i] + offset;
         let best = problem.best_response(i, v);
         let loss = problem.payoff(i, best, v);
-        losses = losses.add(loss);
-        gap = gap.add(shortfall(problem, i, alpha[i], best, v));
+        // Most rows have no loss and no coefficient, and adding waits for the sum before.
+        if best != 0.0 {
+            losses = losses.add(loss);
+        }
+        if best != alpha[i] {
+            gap = gap.add(shortfall(problem, i, alpha[i], best, v));
+        }
     }
     // Σ α is 0 up to rounding; what is left of it belongs to the gap, for the dual objective has no offset.
     let rest = if problem.has_offset { double::sum(alpha.iter().copied()).value() * offset } else { 0.0 };
@@ -216,9 +221,15 @@ impl Pull<'_> {
     const NARROW_EVERY: usize = 3;
 
     fn at(&self, offset: f64) -> f64 {
-        let response =
-            |sum: double::Double, i: &usize| sum.add(self.problem.best_response(*i, self.fitted[*i] + offset));
-        self.rows.iter().fold(self.settled, response).value()
+        let mut sum = self.settled;
+        for i in &self.rows {
+            let response = self.problem.best_response(*i, self.fitted[*i] + offset);
+            // Most are 0, and adding waits for the sum before.
+            if response != 0.0 {
+                sum = sum.add(response);
+            }
+        }
+        sum.value()
     }
 
     fn narrow(&mut self, (low, high): (f64, f64)) {

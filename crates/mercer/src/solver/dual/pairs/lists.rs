@@ -49,7 +49,7 @@ impl<T: Element> Lists<T> {
         let mut gradient = block.gradient.clone();
         for k in (0..size).filter(|k| block.alpha[*k] != start[*k]) {
             let change = block.alpha[k] - start[k];
-            for (g, x) in gradient.iter_mut().zip(&block.gram[k * size..(k + 1) * size]) {
+            for (g, x) in gradient.iter_mut().zip(block.row(k)) {
                 let x: f64 = (*x).into();
                 *g += change * x;
             }

@@ -5,8 +5,10 @@ use rayon::prelude::*;
 use super::{SHARES, SHORT_SPAN, Singles, put};
 use crate::simd::{exp2_single, vectorize};
 
-/// Numbers per turn: two registers, and four of sums.
-const TURN: usize = 32;
+/// Numbers per turn: four registers, so that no operation waits for the one before.
+const TURN: usize = 64;
+/// Terms that are added up in single precision, in units of the largest change, before they go to a sum in double.
+const TOGETHER: usize = 8;
 
 impl Singles {
     /// Values of one point with those from `start` on.
@@ -24,6 +26,8 @@ impl Singles {
     /// sums += Σ change · row.
     pub(super) fn add_gaussians(&self, changes: &[(usize, f64)], sums: &mut [f64]) {
         let changed = self.gathered(changes.iter().map(|(row, _)| *row));
+        let largest = changes.iter().fold(0.0, |max: f64, (_, change)| max.max(change.abs()));
+        let factors: Vec<f32> = changes.iter().map(|(_, change)| (change / largest) as f32).collect();
         let span = self.rows.div_ceil(SHARES).next_multiple_of(TURN).min(SHORT_SPAN);
         sums.par_chunks_mut(span).enumerate().for_each(|(chunk, sums)| {
             vectorize(
@@ -32,12 +36,12 @@ impl Singles {
                     let (whole, rest) = sums.as_chunks_mut::<TURN>();
                     let mut from = chunk * span;
                     for sums in whole {
-                        self.add_turn(&changed, changes, from, sums);
+                        self.add_turn(&changed, &factors, largest, from, sums);
                         from += TURN;
                     }
                     if !rest.is_empty() {
                         let mut sums = [0.0; TURN];
-                        self.add_turn(&changed, changes, from, &mut sums);
+                        self.add_turn(&changed, &factors, largest, from, &mut sums);
                         rest.iter_mut().zip(&sums).for_each(|(sum, x)| *sum += x);
                     }
                 },
@@ -46,16 +50,18 @@ impl Singles {
     }
 
     #[inline(always)]
-    fn add_turn(&self, changed: &[f32], changes: &[(usize, f64)], from: usize, sums: &mut [f64; TURN]) {
-        let mut lanes = [0.0; TURN];
-        for (own, (_, change)) in changed.chunks_exact(self.features).zip(changes) {
-            let values = self.gaussian_turn(own, from);
-            for l in 0..TURN {
-                lanes[l] += change * f64::from(values[l]);
+    fn add_turn(&self, changed: &[f32], factors: &[f32], unit: f64, from: usize, sums: &mut [f64; TURN]) {
+        for (changed, factors) in changed.chunks(TOGETHER * self.features).zip(factors.chunks(TOGETHER)) {
+            let mut lanes = [0.0_f32; TURN];
+            for (own, factor) in changed.chunks_exact(self.features).zip(factors) {
+                let values = self.gaussian_turn(own, from);
+                for l in 0..TURN {
+                    lanes[l] = factor.mul_add(values[l], lanes[l]);
+                }
             }
-        }
-        for l in 0..TURN {
-            sums[l] += lanes[l];
+            for l in 0..TURN {
+                sums[l] = unit.mul_add(f64::from(lanes[l]), sums[l]);
+            }
         }
     }
 
@@ -72,7 +78,7 @@ impl Singles {
             let column = &self.numbers[from..from + TURN];
             for l in 0..TURN {
                 let difference = column[l] - x;
-                values[l] -= difference * difference;
+                values[l] = (-difference).mul_add(difference, values[l]);
             }
         }
         for value in &mut values {
