@@ -134,7 +134,7 @@ pub fn certificate_line(certificate: &Certificate, is_zero: bool) -> String {
         parts.push(format!("solved to {:.0e}", certificate.solve_residual));
     }
     if let Some(residual) = certificate.decomposition_residual {
-        parts.push(format!("eigenvectors to {residual:.2} n·eps"));
+        parts.push(format!("decomposed to {residual:.2} n·eps"));
     }
     let digits = certificate.digits;
     parts.push(match &certificate.rounding {

@@ -87,7 +87,7 @@ pub struct Fitted {
     pub solutions: Vec<Solution>,
     /// Leave-one-out residuals of each target, where they exist.
     pub leave_one_out: Vec<Option<LeaveOneOut>>,
-    /// The decomposition, if one was made: any other λ or exponent follows from it without a new one.
+    /// The decomposition, if one was made ([`Fit::keep_spectrum`] sees to it): any other λ or exponent follows from it without a new one.
     pub spectrum: Option<Spectrum>,
     /// The method that was used, and the memory it was expected to take.
     pub plan: Plan,

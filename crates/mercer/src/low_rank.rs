@@ -133,20 +133,23 @@ impl Factor {
     }
 }
 
-/// Whether a residual, given at some ranks, would miss its goal by far if it went on falling as it did from half the rank on: by
-/// more than a fifth of its logarithm, or two fifths early on. (Its logarithm falls ever more slowly until the rank is near
-/// the number of rows.)
+/// Whether a residual, given at some ranks, would miss its goal if it went on falling as it did from half the rank on: its logarithm as a
+/// power of the rank, as it does for smooth kernels (until the rank is near the number of rows), to within an eighth.
 fn is_hopeless(course: &[(usize, f64)], most: usize, tolerance: f64) -> bool {
     let Some((rank, residual)) = course.last().copied() else { return false };
     let Some((before, earlier)) = course.iter().rfind(|(before, _)| 2 * before <= rank).copied() else { return false };
-    if rank < most / 10 || before == rank {
+    if rank < most / 10 {
         return false;
     }
     let log = |x: f64| libm::log(x.max(f64::MIN_POSITIVE));
-    let slope = (log(residual) - log(earlier)) / (rank - before) as f64;
-    let expected = log(residual) + slope * (most - rank.min(most)) as f64;
-    let share = if rank >= most / 4 { 0.8 } else { 0.6 };
-    expected > share * log(tolerance)
+    // What is not below its beginning has not begun to fall.
+    let (now, then) = (-log(residual), -log(earlier));
+    if before == 0 || then <= 0.0 {
+        return false;
+    }
+    let power = libm::log(now / then) / libm::log(rank as f64 / before as f64);
+    let expected = now * libm::pow(most as f64 / rank as f64, power);
+    expected < -0.875 * log(tolerance)
 }
 
 /// Different rows, each drawn with a probability proportional to its diagonal.

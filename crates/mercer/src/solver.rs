@@ -7,6 +7,7 @@ pub(crate) mod convex;
 pub mod deletion;
 pub mod dual;
 pub(crate) mod many_landmarks;
+pub(crate) mod on_form;
 pub mod power;
 pub(crate) mod refine;
 mod row_roots;

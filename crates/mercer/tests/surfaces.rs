@@ -65,6 +65,53 @@ fn several_kernels_have_the_surfaces_of_each() {
     }
 }
 
+/// What is read off a tridiagonal form, α, leave-one-out, norm and degrees of freedom, is what eigenvectors give; with equal rows, with and without an
+/// offset, for one target, two with a ridge each, and two that share one; on a kernel of full rank and one whose form ends early.
+#[test]
+fn a_model_without_eigenvectors_is_the_one_with_them() {
+    let (x, y) = table(230);
+    let other: Vec<f64> = (0..230).map(|i| 90.0 * libm::cos(3.0 * x.get(i, 1)) + 5.0 * (i % 5) as f64).collect();
+    let both = Matrix::from_columns(230, 2, [&y[..], &other].concat()).unwrap();
+    let (one, mut solved) = (Matrix::column_vector(y.clone()), 0);
+    for (lengthscales, exponent) in [([0.08, 0.11], 1.0), ([0.08, 0.11], 1.5), ([0.3, 0.35], 2.6), ([0.3, 0.35], 2.0)] {
+        for (targets, offset, shared) in
+            [(&one, true, false), (&one, false, false), (&both, true, false), (&both, true, true)]
+        {
+            // At exponent 2 with another one beside it, which is never better.
+            let exponents = if exponent == 2.0 { vec![2.0, 2.0 + 1e-9] } else { vec![exponent] };
+            let fit = fit(&lengthscales).exponents(&exponents).lambdas(&[1e-3, 1e-2, 0.1]).on_grid();
+            let fit = if offset { fit } else { fit.without_offset() };
+            let fit = if shared { fit.shared_ridge() } else { fit };
+            let without = fit.fit_weighted(&x, targets, None).unwrap();
+            let with = fit.keep_spectrum().fit_weighted(&x, targets, None).unwrap();
+            assert!(with.spectrum.is_some());
+            solved += usize::from(without.spectrum.is_none());
+            for t in 0..targets.cols() {
+                let (a, b) = (&without.solutions[t], &with.solutions[t]);
+                let close = |a: f64, b: f64, what: &str| {
+                    assert!((a / b - 1.0).abs() < 1e-8, "{exponent} {offset} {t}, {what}: {a} {b}");
+                };
+                close(a.norm, b.norm, "norm");
+                close(a.dof.unwrap(), b.dof.unwrap(), "degrees of freedom");
+                close(a.train_mse, b.train_mse, "error");
+                close(a.effective_ridge().unwrap(), b.effective_ridge().unwrap(), "ridge");
+                let [a, b] = [&without, &with].map(|fitted| fitted.leave_one_out[t].as_ref().unwrap());
+                for (a, b) in a.residuals.iter().zip(&b.residuals) {
+                    assert!((a - b).abs() < 1e-9 * with.leave_one_out[t].as_ref().unwrap().rmse(), "{a} {b}");
+                }
+                assert!(without.model.summaries()[t].certificate.holds);
+                assert!(without.model.summaries()[t].certificate.decomposition_residual.is_some());
+            }
+            let [a, b] = [&without, &with].map(|fitted| fitted.model.predict(&x).unwrap());
+            for t in 0..targets.cols() {
+                let size = targets.col(t).iter().fold(0.0, |max: f64, y| max.max(y.abs()));
+                assert!(a.col(t).iter().zip(b.col(t)).all(|(a, b)| (a - b).abs() < 1e-11 * size));
+            }
+        }
+    }
+    assert_eq!(solved, 16);
+}
+
 /// The same over the whole path and between the points of the grid.
 #[test]
 fn what_is_found_between_the_points_is_what_one_kernel_finds() {

@@ -113,10 +113,14 @@ fn leave_one_out_of_many(
         return None;
     }
     let log_gamma = log_ridge + libm::log(spectrum.weight_sum());
-    let tables = spectrum.tabulate_rows_near(targets, log_gamma)?;
+    residuals_near(&spectrum.tabulate_rows_near(targets, log_gamma)?, exponent, log_lambda)
+}
+
+/// Residuals `[target][row]` of all deletions from tables around the ridge of all rows. `None` where a deletion's ridge lies beyond them.
+fn residuals_near(tables: &RowTables, exponent: f64, log_lambda: f64) -> Option<Vec<Vec<f64>>> {
     let blocks: Vec<Vec<Lanes>> =
         tables.blocks.par_iter().map(|block| tables.errors_inside(block, exponent, log_lambda)).collect();
-    let mut residuals = vec![Vec::with_capacity(spectrum.rows()); targets.len()];
+    let mut residuals = vec![Vec::new(); tables.targets];
     for (block, errors) in tables.blocks.iter().zip(&blocks) {
         for (residuals, errors) in residuals.iter_mut().zip(errors) {
             residuals.extend((0..block.rows).map(|l| errors[l] / block.weight[l].sqrt()));
@@ -215,6 +219,23 @@ pub(crate) fn leave_one_out_on_form(
     let others = form.rows() as f64 - 1.0;
     let gammas: Vec<f64> = log_lambdas.iter().map(|log_lambda| libm::exp(*log_lambda) * others).collect();
     Some(errors_of(&form.residuals_at(targets, &gammas)?))
+}
+
+/// Residuals `[target][row]` of all single deletions at one λ and an exponent from 1 on, on a tridiagonal form, given the ridge of all
+/// rows. `None` where a deletion's ridge is far from it.
+pub(crate) fn leave_one_out_at_form(
+    form: &TridiagonalForm,
+    targets: &[&FormTarget],
+    exponent: f64,
+    log_lambda: f64,
+    log_ridge: f64,
+) -> Option<Vec<Vec<f64>>> {
+    if exponent == 2.0 {
+        let gamma = libm::exp(log_lambda) * (form.rows() as f64 - 1.0);
+        return Some(form.residuals_at(targets, &[gamma])?.into_iter().map(Matrix::into_vec).collect());
+    }
+    let log_gamma = log_ridge + libm::log(form.rows() as f64);
+    residuals_near(&form.tabulate_rows_near(targets, log_gamma)?, exponent, log_lambda)
 }
 
 /// Mean squares of residuals, rows × λ for every target.

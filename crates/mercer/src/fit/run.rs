@@ -50,6 +50,13 @@ struct Candidate {
     reduction: Option<Reduction>,
 }
 
+/// The best of several kernels.
+enum Winner {
+    Decomposed(Candidate),
+    /// Without eigenvectors.
+    Solved(SharedKernel, Found),
+}
+
 impl Fit {
     pub(crate) fn fit_design(&self, design: Design) -> Result<Fitted> {
         if let Some(rule) = self.metric {
@@ -141,12 +148,14 @@ impl Fit {
         stage: Stage<'_>,
     ) -> Result<(SharedKernel, Found)> {
         let trials = Trials::new(self, kernels, design, method, stage)?;
-        let (mut tried, candidate) = trials.run()?;
+        let (mut tried, winner) = trials.run()?;
         if self.fixed().is_some() || self.constraint.is_some() {
             tried.clear();
         }
-        let kernel = candidate.kernel.clone();
-        let found = self.solve_on(candidate, design, stage)?;
+        let (kernel, found) = match winner {
+            Winner::Solved(kernel, found) => (kernel, found),
+            Winner::Decomposed(candidate) => (candidate.kernel.clone(), self.solve_on(candidate, design, stage)?),
+        };
         Ok((kernel, Found { tried, ..found }))
     }
 
@@ -254,7 +263,7 @@ impl Fit {
             return Err(Error::Decomposition("the solution is not finite".into()));
         }
         let landmarks = reduction.map(Reduction::into_landmarks);
-        Ok(Found { spectrum: Some(spectrum), landmarks, ..found })
+        Ok(Found { check: Some(spectrum.check()), spectrum: Some(spectrum), landmarks, ..found })
     }
 
     fn assemble(&self, design: Design, kernel: SharedKernel, plan: Plan, mut found: Found) -> Result<Fitted> {
@@ -266,7 +275,6 @@ impl Fit {
                 }
             }
         }
-        let check: Option<DecompositionCheck> = found.spectrum.as_ref().map(Spectrum::check);
         let deviations = design.deviations();
         let mut summaries = Vec::new();
         for (t, solution) in found.solutions.iter().enumerate() {
@@ -290,7 +298,7 @@ impl Fit {
                 clip: self.clip.then_some(target_range),
                 certificate: Certificate {
                     low_rank: found.low_rank.get(t).cloned().flatten(),
-                    ..Certificate::new(solution, check)
+                    ..Certificate::new(solution, found.check)
                 },
                 ..Summary::of_solution(&design.targets[t], exponent, lambda, solution)
             });
@@ -345,6 +353,8 @@ struct Found {
     solutions: Vec<Solution>,
     residuals: Vec<Option<LeaveOneOut>>,
     spectrum: Option<Spectrum>,
+    /// What was found of the decomposition, or of the form that stood in its place.
+    check: Option<DecompositionCheck>,
     tried: Vec<Tried>,
     /// With a factor in the place of the matrix: what is certain of it, and its landmarks.
     low_rank: Vec<Option<LowRank>>,

@@ -51,7 +51,8 @@ impl BandForm {
         let probes = Matrix::from_fn(a.rows, PROBES, |_, _| if random.next_u32() & 1 == 0 { 1.0 } else { -1.0 });
         let direct = multiply_lower(&a, &probes);
         let band = reduce_to_band(&mut a, BANDWIDTH);
-        form_vectors(&mut a, band.rows - 1);
+        let n = a.rows;
+        form_vectors(&mut a, band.rows - 1, n);
         let form = BandForm { band, power, vectors: a };
         let check = form.compare(&probes, &direct);
         if !check.passed() {

@@ -2,10 +2,12 @@
 //! diagonals of its first two inverse powers.
 //!
 //! It is where an eigendecomposition begins. T's eigenvectors, and V times them, take as long again; a shift of T costs a few
-//! operations per entry of V.
+//! operations per entry of V. V has fewer columns than rows where K has no more than rounding in other directions.
 
 mod reduction;
 mod rows;
+mod shifts;
+mod triangle;
 
 pub(crate) use rows::SumsOfRows;
 
@@ -34,6 +36,22 @@ pub(crate) struct Tridiagonal {
     pub check: DecompositionCheck,
 }
 
+/// What counts as rounding of a matrix.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Rounding {
+    /// A share of the largest eigenvalue,
+    pub share: f64,
+    /// and no less than this.
+    pub least: f64,
+}
+
+impl Rounding {
+    /// Below this eigenvalues are rounding, given the largest one.
+    pub fn level(&self, largest: f64) -> f64 {
+        (self.share * largest).max(self.least)
+    }
+}
+
 /// T + γI = L D Lᵀ.
 pub(crate) struct Factored<'a> {
     form: &'a Tridiagonal,
@@ -45,8 +63,9 @@ pub(crate) struct Factored<'a> {
 }
 
 impl Tridiagonal {
-    /// Reduces a symmetric matrix, of which only the lower triangle is read, and returns V too.
-    pub fn reduce(mut a: Matrix) -> Result<(Tridiagonal, Matrix)> {
+    /// Reduces a symmetric matrix, of which only the lower triangle is read, and returns V too. Directions in which it has no more
+    /// than rounding are left out.
+    pub fn reduce(mut a: Matrix, rounding: Rounding) -> Result<(Tridiagonal, Matrix)> {
         let n = a.rows;
         let size = a.max_abs();
         if !size.is_finite() {
@@ -57,8 +76,9 @@ impl Tridiagonal {
         let mut random = ChaCha8Rng::seed_from_u64(0);
         let probes = Matrix::from_fn(n, PROBES, |_, _| if random.next_u32() & 1 == 0 { 1.0 } else { -1.0 });
         let direct = multiply_lower(&a, &probes);
-        let (diagonal, below) = reduction::reduce(&mut a);
-        form_vectors(&mut a, 1);
+        let (diagonal, below) =
+            reduction::reduce(&mut a, Rounding { least: libm::ldexp(rounding.least, -power), ..rounding });
+        form_vectors(&mut a, 1, diagonal.len());
         let nothing_yet = DecompositionCheck { residual: 0.0, orthogonality: 0.0 };
         let mut form = Tridiagonal { diagonal, below, check: nothing_yet };
         form.check = form.compare(&a, &probes, &direct);
@@ -77,24 +97,20 @@ impl Tridiagonal {
         self.diagonal.len()
     }
 
-    /// ‖A − V T Vᵀ‖ and ‖I − VVᵀ‖ as random signs see them, given A's products with these.
+    /// ‖A − V T Vᵀ‖ and ‖I − VᵀV‖ as random signs see them, given A's products with these.
     fn compare(&self, vectors: &Matrix, probes: &Matrix, direct: &Matrix) -> DecompositionCheck {
-        let mut coordinates = multiply_transposed(vectors, probes);
-        let back = multiply(vectors, &coordinates);
-        for t in 0..probes.cols {
-            let image = self.times(coordinates.col(t));
-            coordinates.col_mut(t).copy_from_slice(&image);
-        }
-        let image = multiply(vectors, &coordinates);
-        let difference = |x: &Matrix, y: &Matrix| -> f64 {
-            let sum: f64 = x.data.iter().zip(&y.data).map(|(a, b)| (a - b) * (a - b)).sum();
-            (sum / probes.cols.max(1) as f64).sqrt()
-        };
-        let (unit, size) = (self.size().max(1) as f64 * f64::EPSILON, self.bounds().1);
-        let residual = difference(direct, &image);
+        let coordinates = multiply_transposed(vectors, probes);
+        let images: Vec<f64> = (0..probes.cols).flat_map(|t| self.times(coordinates.col(t))).collect();
+        let both = [&images[..], coordinates.as_slice()].concat();
+        let both = multiply(vectors, &Matrix { rows: vectors.cols, cols: 2 * probes.cols, data: both });
+        let (image, back) = both.data.split_at(probes.data.len());
+        let back = Matrix { rows: vectors.rows, cols: probes.cols, data: back.to_vec() };
+        let orthogonality = difference(&coordinates.data, &multiply_transposed(vectors, &back).data);
+        let (unit, size) = (vectors.rows.max(1) as f64 * f64::EPSILON, self.bounds().1);
+        let residual = difference(&direct.data, image);
         DecompositionCheck {
             residual: if size > 0.0 { residual / (size * unit) } else { residual },
-            orthogonality: difference(probes, &back) / unit,
+            orthogonality: orthogonality / unit,
         }
     }
 
@@ -176,6 +192,25 @@ impl Tridiagonal {
         Some(Factored { form: self, gamma, lower, inverse })
     }
 
+    /// The factors of several shifts; `None` when one of them has a pivot that is not positive.
+    pub fn factored_at(&self, gammas: &[f64]) -> Option<Vec<Factored<'_>>> {
+        let parts: Option<Vec<Vec<Factored<'_>>>> =
+            gammas.chunks(shifts::TOGETHER).map(|some| shifts::factored(self, some)).collect();
+        Some(parts?.into_iter().flatten().collect())
+    }
+
+    /// The trace of (T + γI)⁻¹: what the logarithms of the pivots of T + γI change by, sums of positive numbers.
+    pub fn inverse_trace(&self, gamma: f64) -> f64 {
+        let (mut sum, mut pivot, mut slope) = (0.0, 1.0, 0.0);
+        for (k, d) in self.diagonal.iter().enumerate() {
+            let share = if k > 0 { self.below[k - 1] / pivot } else { 0.0 };
+            slope = 1.0 + share * share * slope;
+            pivot = d + gamma - if k > 0 { share * self.below[k - 1] } else { 0.0 };
+            sum += slope / pivot;
+        }
+        sum
+    }
+
     /// Eigenvalues, ascending, and `vectors` times T's eigenvectors.
     pub fn eigen(&self, vectors: &Matrix) -> Result<Eigen> {
         let n = self.size();
@@ -221,9 +256,6 @@ impl Tridiagonal {
             coordinates.col_mut(t).iter_mut().zip(values).for_each(|(c, d)| *c *= d);
         }
         let image = multiply(own, &coordinates);
-        let difference = |x: &[f64], y: &[f64]| -> f64 {
-            (x.iter().zip(y).map(|(a, b)| (a - b) * (a - b)).sum::<f64>() / PROBES as f64).sqrt()
-        };
         let size = values.iter().fold(0.0, |max: f64, d| max.max(d.abs()));
         let unit = n.max(1) as f64 * f64::EPSILON;
         let residual = difference(&direct, &image.data) / if size > 0.0 { size * unit } else { 1.0 };
@@ -235,6 +267,11 @@ impl Tridiagonal {
 }
 
 impl Factored<'_> {
+    /// (T + γI)⁻¹x for each of several shifts.
+    pub fn solve_each(factors: &[Factored<'_>], x: &[f64]) -> Vec<Vec<f64>> {
+        factors.chunks(shifts::TOGETHER).flat_map(|some| shifts::solve(some, x)).collect()
+    }
+
     /// (T + γI)⁻¹x.
     pub fn solve(&self, x: &[f64]) -> Vec<f64> {
         let mut out = x.to_vec();
@@ -256,6 +293,11 @@ impl Factored<'_> {
         }
         x.iter().zip(solved).map(|(x, a)| x - self.gamma * a).collect()
     }
+}
+
+/// The mean length of the differences between the columns of probes.
+fn difference(x: &[f64], y: &[f64]) -> f64 {
+    (x.iter().zip(y).map(|(a, b)| (a - b) * (a - b)).sum::<f64>() / PROBES as f64).sqrt()
 }
 
 fn no_memory<E>(_: E) -> Error {
@@ -281,30 +323,39 @@ mod tests {
     #[test]
     fn a_form_is_the_matrix() {
         let mut cases: Vec<Matrix> = [1, 2, 3, 7, 8, 9, 31, 33, 34, 65, 130].iter().map(|n| example(*n, *n)).collect();
+        let mut is_shorter = Vec::new();
         cases.push(example(70, 3));
         cases.push(Matrix::zeros(40, 40));
         cases.push(Matrix::from_fn(37, 37, |i, j| if i == j { 1.0 + i as f64 } else { 0.0 }));
         for a in cases {
             let n = a.rows();
-            let (form, v) = Tridiagonal::reduce(a.clone()).unwrap();
-            let mut t = Matrix::zeros(n, n);
-            for k in 0..n {
+            let (form, v) = Tridiagonal::reduce(a.clone(), Rounding { share: 1e-15, least: 0.0 }).unwrap();
+            let size = form.size();
+            is_shorter.push(size < n);
+            let mut t = Matrix::zeros(size, size);
+            for k in 0..size {
                 t.set(k, k, form.diagonal[k]);
-                if k + 1 < n {
+                if k + 1 < size {
                     t.set(k + 1, k, form.below[k]);
                     t.set(k, k + 1, form.below[k]);
                 }
             }
             let back = super::super::multiply_by_transposed(&multiply(&v, &t), &v);
-            let unit = super::super::multiply_by_transposed(&v, &v);
-            let size = a.max_abs().max(1e-300);
+            let unit = multiply_transposed(&v, &v);
+            let largest = a.max_abs().max(1e-300);
             for j in 0..n {
                 for i in 0..n {
-                    assert!((back.get(i, j) - a.get(i, j)).abs() < 1e-13 * n as f64 * size, "{n}: {i} {j}");
+                    assert!((back.get(i, j) - a.get(i, j)).abs() < 1e-13 * n as f64 * largest, "{n}: {i} {j}");
+                }
+            }
+            for j in 0..size {
+                for i in 0..size {
                     assert!((unit.get(i, j) - f64::from(u8::from(i == j))).abs() < 1e-13, "{n}: {i} {j}");
                 }
             }
         }
+        // That of rank 3, and zero.
+        assert_eq!(is_shorter.iter().filter(|shorter| **shorter).count(), 2);
     }
 
     /// Against the eigendecomposition of the whole matrix: eigenvalues, their count, and sums over them at several shifts.
@@ -313,7 +364,7 @@ mod tests {
         let a = example(203, 203);
         let n = a.rows();
         let eigen = super::super::eigen(a.clone()).unwrap();
-        let (form, v) = Tridiagonal::reduce(a).unwrap();
+        let (form, v) = Tridiagonal::reduce(a, Rounding { share: 0.0, least: 0.0 }).unwrap();
         let own = form.eigen(&v).unwrap();
         let largest = eigen.values[n - 1];
         assert!((form.largest() / largest - 1.0).abs() < 1e-13);
@@ -328,6 +379,8 @@ mod tests {
         let SumsOfRows { first_alone, first, second } = Factored::sums_of_rows(&factors, &factors, &v);
         assert_eq!(first_alone, first);
         let x: Vec<f64> = (0..n).map(|k| libm::sin(k as f64)).collect();
+        let together = form.factored_at(&gammas).unwrap();
+        let solved_together = Factored::solve_each(&together, &x);
         for (g, gamma) in gammas.iter().enumerate() {
             for i in 0..n {
                 let sum = |power: i32| -> f64 {
@@ -337,7 +390,11 @@ mod tests {
                 assert!((first.get(i, g) / sum(1) - 1.0).abs() < 1e-10, "{i} {g}");
                 assert!((second.get(i, g) / sum(2) - 1.0).abs() < 1e-10, "{i} {g}");
             }
+            let trace: f64 = eigen.values.iter().map(|d| 1.0 / (d + gamma)).sum();
+            assert!((form.inverse_trace(*gamma) / trace - 1.0).abs() < 1e-10, "{g}");
             let solved = factors[g].solve(&x);
+            assert_eq!((&together[g].lower, &together[g].inverse), (&factors[g].lower, &factors[g].inverse));
+            assert!(solved_together[g].iter().zip(&solved).all(|(a, b)| (a - b).abs() < 1e-13 * b.abs().max(1e-3)));
             let back = form.times(&solved);
             let image = factors[g].image(&x, &solved, largest);
             for k in 0..n {

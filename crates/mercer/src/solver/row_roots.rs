@@ -39,7 +39,10 @@ struct Cell {
     log_norm: Polynomials,
     train: Polynomials,
     errors: Vec<Polynomials>,
+    workspace: Polynomials,
 }
+
+const NOTHING: Polynomials = [[0.0; LANES]; COEFFICIENTS];
 
 impl RowTables {
     /// Weighted squared errors of the rows of one block, `[exponent and λ][target]`, for several exponents with their log λ,
@@ -154,10 +157,17 @@ impl Search<'_> {
         }
         // Where each question's levels of the last cell began: those of the next one begin near by.
         let mut starts = vec![0; self.questions.len()];
+        let mut cell = Cell {
+            middle: 0.0,
+            log_norm: NOTHING,
+            train: NOTHING,
+            errors: vec![NOTHING; tables.targets],
+            workspace: NOTHING,
+        };
         for g in MARGIN..tables.last() {
             let (x, next) = (tables.grid.log_gamma(g), tables.grid.log_gamma(g + 1));
             let (at_left, at_right) = (block.log_norm_range[g], block.log_norm_range[g + 1]);
-            let mut known: Option<Cell> = None;
+            let mut is_made = false;
             for (question, start) in self.questions.iter().zip(&mut starts) {
                 let half = question.half;
                 let lowest = x - most + (half * at_left.0).min(half * at_left.1);
@@ -183,34 +193,28 @@ impl Search<'_> {
                     if !is_any_here {
                         continue;
                     }
-                    // No `get_or_insert_with`: it would not be compiled for this processor.
-                    if known.is_none() {
-                        known = Some(self.cell(g));
+                    if !is_made {
+                        self.make(&mut cell, g);
+                        is_made = true;
                     }
-                    if let Some(cell) = &known {
-                        self.root(answers, question, i, cell, &is_here, &left, &right);
-                    }
+                    self.root(answers, question, i, &cell, &is_here, &left, &right);
                 }
             }
         }
     }
 
+    /// The polynomials of the cell that begins at point g.
     #[inline(always)]
-    fn cell(&self, g: usize) -> Cell {
+    fn make(&self, cell: &mut Cell, g: usize) {
         let (tables, block) = (self.tables, self.block);
-        let mut errors = Vec::with_capacity(tables.targets);
-        for table in &block.errors {
-            errors.push(tables.weights.polynomials(table, g));
+        cell.middle = tables.grid.log_gamma(g) + 0.5 * tables.grid.step;
+        for (table, errors) in block.errors.iter().zip(&mut cell.errors) {
+            tables.weights.polynomials(table, g, errors);
         }
-        Cell {
-            middle: tables.grid.log_gamma(g) + 0.5 * tables.grid.step,
-            log_norm: logarithm(&tables.weights.polynomials(&block.norm, g), &block.log_norm[g]),
-            train: if block.train.is_empty() {
-                [[0.0; LANES]; COEFFICIENTS]
-            } else {
-                tables.weights.polynomials(&block.train, g)
-            },
-            errors,
+        tables.weights.polynomials(&block.norm, g, &mut cell.workspace);
+        logarithm(&mut cell.workspace, &block.log_norm[g], &mut cell.log_norm);
+        if !block.train.is_empty() {
+            tables.weights.polynomials(&block.train, g, &mut cell.train);
         }
     }
 
@@ -229,22 +233,21 @@ impl Search<'_> {
     ) {
         let level = question.levels[i];
         let half_step = 0.5 * self.tables.grid.step;
-        let mut h = [[0.0; LANES]; COEFFICIENTS];
-        for k in 0..COEFFICIENTS {
-            for l in 0..LANES {
-                h[k][l] = question.half * cell.log_norm[k][l];
-            }
-        }
+        // h(s) = (1 − m/2) log N₋ + constant + half_step s.
         let (mut s, mut low, mut high) = ([0.0; LANES], [-1.001; LANES], [1.001; LANES]);
+        let mut constant = [0.0; LANES];
         for l in 0..LANES {
-            h[0][l] += cell.middle - self.block.log_weight_left[l] - level;
-            h[1][l] += half_step;
+            constant[l] = cell.middle - self.block.log_weight_left[l] - level;
             s[l] = if is_here[l] { 2.0 * (level - left[l]) / (right[l] - left[l]) - 1.0 } else { 0.0 };
         }
         // The next step would be about the square of this one, and polynomials of a grid that is not close are not worth more.
         let settled = if self.tables.grid.step > 0.3 { 1e-4 } else { 1e-6 };
         for _ in 0..40 {
-            let (values, slopes) = value_and_slope(&h, &s);
+            let (mut values, mut slopes) = value_and_slope(&cell.log_norm, &s);
+            for l in 0..LANES {
+                values[l] = question.half.mul_add(values[l], half_step.mul_add(s[l], constant[l]));
+                slopes[l] = question.half.mul_add(slopes[l], half_step);
+            }
             let mut is_open = false;
             for l in 0..LANES {
                 let is_left = values[l] < 0.0;
@@ -260,12 +263,14 @@ impl Search<'_> {
                 break;
             }
         }
-        let log_norm = value(&cell.log_norm, &s);
-        let mut ridge = [0.0; LANES];
-        for l in 0..LANES {
-            ridge[l] = cell.middle + half_step * s[l] - self.block.log_weight_left[l];
+        // Only where several minima compete it matters how low they are.
+        let (mut ridge, mut log_norm, mut train) = ([0.0; LANES], [0.0; LANES], [0.0; LANES]);
+        if question.exponent < 1.0 {
+            (log_norm, train) = (value(&cell.log_norm, &s), value(&cell.train, &s));
+            for l in 0..LANES {
+                ridge[l] = cell.middle + half_step * s[l] - self.block.log_weight_left[l];
+            }
         }
-        let train = if question.exponent < 1.0 { value(&cell.train, &s) } else { [0.0; LANES] };
         self.record(answers, question, i, is_here, &ridge, &log_norm, &train, |t| value(&cell.errors[t], &s));
     }
 

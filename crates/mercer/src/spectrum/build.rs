@@ -44,7 +44,7 @@ impl Spectrum {
         eigenvalues.iter_mut().for_each(|d| *d = if *d <= noise { 0.0 } else { *d });
         eigenvalues.reverse();
         let basis = match &reflection {
-            Some(reflection) => reflection.expand_reversed(&eigen.vectors),
+            Some(reflection) => reflection.expand_reversed(eigen.vectors),
             None => {
                 let mut basis = eigen.vectors;
                 reverse_columns(&mut basis);
@@ -255,26 +255,25 @@ impl Reflection {
     }
 
     /// Columns of the smaller space, written in the larger one, the last one first.
-    fn expand_reversed(&self, small: &Matrix) -> Matrix {
-        self.expand_in_order(small, |k| small.cols() - 1 - k)
+    fn expand_reversed(&self, small: Matrix) -> Matrix {
+        let mut out = self.expand(small);
+        reverse_columns(&mut out);
+        out
     }
 
     /// The same in their order.
-    pub fn expand(&self, small: &Matrix) -> Matrix {
-        self.expand_in_order(small, |k| k)
-    }
-
-    fn expand_in_order(&self, small: &Matrix, place: impl Fn(usize) -> usize) -> Matrix {
+    pub fn expand(&self, small: Matrix) -> Matrix {
         let (n, cols) = (self.u.len(), small.cols());
-        let mut out = Matrix::zeros(n, cols);
-        for k in 0..cols {
-            let source = small.col(place(k));
-            let inner = linalg::dot(&self.u[1..], source);
-            let column = out.col_mut(k);
+        let mut data = small.into_vec();
+        data.resize(n * cols, 0.0);
+        // From the last one on each has its place beyond those that are still to be moved.
+        for k in (0..cols).rev() {
+            data.copy_within(k * (n - 1)..(k + 1) * (n - 1), k * n + 1);
+            let column = &mut data[k * n..(k + 1) * n];
+            let inner = linalg::dot(&self.u[1..], &column[1..]);
             column[0] = -2.0 * self.u[0] * inner;
-            column[1..].copy_from_slice(source);
             linalg::add_multiple(&mut column[1..], -2.0 * inner, &self.u[1..]);
         }
-        out
+        Matrix::from_columns(n, cols, data).expect("the size was just set")
     }
 }

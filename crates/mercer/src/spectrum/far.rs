@@ -57,11 +57,11 @@ impl Samples {
         }
     }
 
-    /// The same, with second powers only where differences do not reach: at the ends.
-    pub fn with_differences(self) -> Self {
+    /// The same, with second powers only where differences do not reach: at the upper end of a grid with this spacing.
+    pub fn with_differences(self, step: f64) -> Self {
         let points = self.near + self.first.cols();
-        let (low, high) = (envelope::LEAST, self.near.min(points.saturating_sub(envelope::LEAST)));
-        Samples { derived: if low < high { low..high } else { 0..0 }, ..self }
+        let high = self.near.min(points.saturating_sub(envelope::values_above(step)));
+        Samples { derived: 0..high, ..self }
     }
 
     pub fn gammas(&self) -> &[f64] {

@@ -50,11 +50,16 @@ impl Weights {
         Weights { even }
     }
 
-    /// The polynomials of the cell between points `cell` and `cell + 1` of a table.
+    /// The polynomials of the cell between points `cell` and `cell + 1` of a table. (Written where they are to be: they are longer than it
+    /// takes to make them twice.)
     #[inline(always)]
-    pub fn polynomials(&self, table: &[Lanes], cell: usize) -> Polynomials {
+    pub fn polynomials(&self, table: &[Lanes], cell: usize, out: &mut Polynomials) {
         let values = &table[cell - MARGIN..cell - MARGIN + POINTS];
-        let mut out = [[0.0; LANES]; COEFFICIENTS];
+        for k in 0..COEFFICIENTS {
+            for l in 0..LANES {
+                out[k][l] = 0.0;
+            }
+        }
         for j in 0..POINTS / 2 {
             let (left, right) = (&values[MARGIN - j], &values[MARGIN + 1 + j]);
             let odd_scale = 0.5 / (2 * j + 1) as f64;
@@ -72,40 +77,41 @@ impl Weights {
                 }
             }
         }
-        out
     }
 }
 
-/// The power series of log p, from that of p and from log p(−1), which the table has.
+/// The power series of log p, from that of p (of which something else is left) and from log p(−1), which the table has.
 #[inline(always)]
-pub(crate) fn logarithm(p: &Polynomials, at_left: &Lanes) -> Polynomials {
-    let mut out = [[0.0; LANES]; COEFFICIENTS];
-    let mut scaled = *p;
+pub(crate) fn logarithm(p: &mut Polynomials, at_left: &Lanes, out: &mut Polynomials) {
     let mut inverse = [0.0; LANES];
     for l in 0..LANES {
         inverse[l] = 1.0 / p[0][l];
     }
+    // k lₖ = k pₖ − Σ j lⱼ pₖ₋ⱼ, with p₀ = 1.
     for k in 1..COEFFICIENTS {
+        let mut own = [0.0; LANES];
         for l in 0..LANES {
-            scaled[k][l] = p[k][l] * inverse[l];
+            p[k][l] *= inverse[l];
+            own[l] = k as f64 * p[k][l];
         }
-        // k lₖ = k pₖ − Σ j lⱼ pₖ₋ⱼ, with p₀ = 1.
-        out[k] = scaled[k];
         for j in 1..k {
-            let share = j as f64 / k as f64;
             for l in 0..LANES {
-                out[k][l] -= share * out[j][l] * scaled[k - j][l];
+                own[l] = (-out[j][l]).mul_add(p[k - j][l], own[l]);
             }
+        }
+        out[k] = own;
+    }
+    let mut rest = [0.0; LANES];
+    for k in (1..COEFFICIENTS).rev() {
+        let share = 1.0 / k as f64;
+        for l in 0..LANES {
+            out[k][l] *= share;
+            rest[l] = -(rest[l] + out[k][l]);
         }
     }
     for l in 0..LANES {
-        let mut rest = 0.0;
-        for k in (1..COEFFICIENTS).rev() {
-            rest = -(rest + out[k][l]);
-        }
-        out[0][l] = at_left[l] - rest;
+        out[0][l] = at_left[l] - rest[l];
     }
-    out
 }
 
 /// Values at s.
@@ -151,8 +157,9 @@ mod tests {
         let weights = Weights::new();
         let (mut worst, mut worst_log, mut worst_slope): (f64, f64, f64) = (0.0, 0.0, 0.0);
         for cell in MARGIN..80 - MARGIN - 1 {
-            let p = weights.polynomials(&table, cell);
-            let log = logarithm(&p, &array::from_fn(|l| table[cell][l].ln()));
+            let (mut p, mut log) = ([[0.0; LANES]; COEFFICIENTS], [[0.0; LANES]; COEFFICIENTS]);
+            weights.polynomials(&table, cell, &mut p);
+            logarithm(&mut p.clone(), &array::from_fn(|l| table[cell][l].ln()), &mut log);
             for s in [-1.0, -0.6, 0.0, 0.3, 1.0] {
                 let (values, slopes) = value_and_slope(&log, &[s; LANES]);
                 for l in 0..LANES {

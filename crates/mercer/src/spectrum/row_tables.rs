@@ -13,13 +13,13 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::basis::Basis;
-use super::envelope::Differences;
+use super::envelope::{self, Differences};
 use super::far::Samples;
 use super::interpolation::{LANES, Lanes, MARGIN, POINTS, Weights};
 use super::{Grid, Spectrum, Target, forget_rounding_squares};
 use crate::clip::Clip;
 use crate::linalg::{Matrix, SingleColumns, SingleTiles, multiply, side_by_side};
-use crate::simd::vectorize;
+use crate::simd::{ln_lanes, vectorize};
 
 /// Rows whose products are made together: a whole number of blocks.
 pub(super) const CHUNK: usize = SingleTiles::TILE;
@@ -31,9 +31,9 @@ const WIDE_STEP: f64 = 0.5;
 /// From so many rows on.
 pub(crate) const MANY_ROWS: usize = 15_000;
 /// Spacing around the ridge that was chosen.
-const CLOSE_STEP: f64 = 0.1;
+pub(super) const CLOSE_STEP: f64 = 0.1;
 /// How far from it, in log γ, deletions are looked for.
-const NEAR: f64 = 0.4;
+pub(super) const NEAR: f64 = 0.4;
 
 /// Tables of all single deletions.
 pub(crate) struct RowTables {
@@ -121,7 +121,7 @@ impl Spectrum {
             _ => None,
         };
         let samples = Samples::of(&gammas, self.largest());
-        let samples = if step == STEP { samples.with_differences() } else { samples };
+        let samples = if step == STEP { samples.with_differences(step) } else { samples };
         let sampled = samples.gammas();
         let first = Matrix::from_fn(visible, sampled.len(), |k, g| 1.0 / (d[k] + sampled[g]));
         let with_seconds: Vec<usize> = samples.with_seconds(0..sampled.len()).collect();
@@ -222,9 +222,10 @@ impl Spectrum {
 
 /// The points of tables for γ from `low` to `high`, logarithms relative to the largest eigenvalue.
 pub(super) fn grid_of(largest: f64, low: f64, high: f64, step: f64) -> Grid {
-    // The floor of rows in doubt is one of the points.
+    // The floor of rows in doubt is one of the points, and differences reach further than polynomials.
     let floor = -super::deleted::LOG_MIXED;
-    let start = floor - step * (((floor - low) / step).ceil() + MARGIN as f64);
+    let below = MARGIN + if step == STEP { envelope::BEYOND_MARGIN } else { 0 };
+    let start = floor - step * (((floor - low) / step).ceil() + below as f64);
     let mut grid = Grid::around(largest, start, high + step * MARGIN as f64, step);
     grid.points = grid.points.max(POINTS + 4);
     grid
@@ -404,10 +405,21 @@ impl Shared<'_> {
     /// Logarithms of N₋; a row in doubt about its part without eigenvalue starts where that matters little.
     fn finish(&self, block: &mut RowBlock, start: usize, has_energy: &[bool; LANES]) {
         let log_unit = 2.0 * f64::from(self.power) * std::f64::consts::LN_2;
-        for norm in &mut block.norm {
-            norm.iter_mut().for_each(|n| *n = n.max(f64::MIN_POSITIVE));
-            block.log_norm.push(norm.map(|n| libm::log(n) + log_unit));
-        }
+        vectorize(
+            #[inline(always)]
+            || {
+                for norm in &mut block.norm {
+                    for n in norm.iter_mut() {
+                        *n = if *n > f64::MIN_POSITIVE { *n } else { f64::MIN_POSITIVE };
+                    }
+                    let mut logarithms = ln_lanes(*norm);
+                    for log in &mut logarithms {
+                        *log += log_unit;
+                    }
+                    block.log_norm.push(logarithms);
+                }
+            },
+        );
         for values in &block.log_norm {
             let range = values[..block.rows]
                 .iter()

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use rayon::prelude::*;
 
 use super::tridiagonal::{KeptForm, MOST};
-use super::{Candidate, Stage, Tried, recorded};
+use super::{Candidate, Stage, Tried, Winner, recorded};
 use crate::criterion::formula::Formula;
 use crate::criterion::{Criterion, Folds};
 use crate::data::Design;
@@ -94,8 +94,8 @@ impl<'a> Trials<'a> {
         Ok(Trials { fit, kernels, design, method, folds, unlabelled, source, places, forms, stage })
     }
 
-    /// What was tried, and the best candidate with its decomposition.
-    pub fn run(mut self) -> Result<(Vec<Tried>, Candidate)> {
+    /// What was tried, and the best candidate with its decomposition, or solved already.
+    pub fn run(mut self) -> Result<(Vec<Tried>, Winner)> {
         let screened = self.screen()?;
         let mut decomposed: Vec<Option<Candidate>> = Vec::new();
         let mut tried: Vec<Tried> = Vec::new();
@@ -135,20 +135,20 @@ impl<'a> Trials<'a> {
             decomposed.push(candidate);
         }
         let best = best_of(&tried).ok_or_else(nothing_to_choose)?;
-        let candidate = match decomposed.swap_remove(best) {
-            Some(candidate) => candidate,
-            // Its surface came from a form, a factor or the journal; the model needs the decomposition.
-            None => match self.decompose_form(best, &tried[best])? {
-                Some(candidate) => candidate,
+        let winner = match decomposed.swap_remove(best) {
+            Some(candidate) => Winner::Decomposed(candidate),
+            // Its surface came from a form, a factor or the journal.
+            None => match self.finish_form(best, &tried[best])? {
+                Some(winner) => winner,
                 None => {
                     let again = || self.candidate(&self.kernels[best]);
                     // As it is made in a run that was never stopped: the same bits.
-                    if is_side_by_side { side_by_side(again)? } else { again()? }
+                    Winner::Decomposed(if is_side_by_side { side_by_side(again)? } else { again()? })
                 }
             },
         };
         tried[best].is_chosen = true;
-        Ok((tried, candidate))
+        Ok((tried, winner))
     }
 
     /// The same on band forms: what was tried, and which is best.
@@ -284,7 +284,7 @@ impl<'a> Trials<'a> {
         Ok(Candidate { reduction, ..candidate })
     }
 
-    fn decompose(&self, kernel: &SharedKernel) -> Result<(Spectrum, Extras)> {
+    pub(super) fn decompose(&self, kernel: &SharedKernel) -> Result<(Spectrum, Extras)> {
         let weights = self.design.weights.as_deref();
         let spectrum = match kernel.linear_scale() {
             Some(scale) if self.method == Method::Primal => {
@@ -321,8 +321,9 @@ impl<'a> Trials<'a> {
         }
         (self.stage)("pivoting")?;
         // A basis made from FᵀF is orthogonal to eps·d₁/d only. Its rows' shares are set right by what is outside of it, of
-        // which there is enough up to half of the rows: at 0.7 n leave-one-out at exponent 2 was off by 1e-5.
-        let most = n / 2;
+        // which there is enough up to half of the rows: at 0.7 n leave-one-out at exponent 2 was off by 1e-5. Where there is a
+        // tridiagonal form, which ends at such a rank, too, it is no slower from less than that on.
+        let most = if self.suits_tridiagonal() { 9 * n / 20 } else { n / 2 };
         match factor_if_possible(&**kernel, &self.design.points, ROUNDING, most, self.fit.seed) {
             Some(found) => self.on_factor(kernel, found).map(Some),
             None => Ok(None),

@@ -1,14 +1,16 @@
-//! Surfaces of leave-one-out on tridiagonal forms: several kernels on one small table, of which only the best is decomposed.
+//! Surfaces of leave-one-out on tridiagonal forms: several kernels on one small table. The best one's solution is read off its form, too,
+//! unless its ridge is near rounding or somebody wants the decomposition.
 
 use super::trials::Trials;
-use super::{Candidate, Tried};
-use crate::criterion::Criterion;
+use super::{Candidate, Found, Tried, Winner};
+use crate::criterion::{Criterion, LeaveOneOut};
 use crate::error::{Error, Result};
 use crate::fit::Fit;
 use crate::kernel::SharedKernel;
 use crate::linalg::{Matrix, side_by_side};
 use crate::plan::Method;
 use crate::select::{Choice, Score, Surface, TridiagonalJudge};
+use crate::solver::on_form;
 use crate::spectrum::{FormTarget, TridiagonalForm};
 
 /// From so few rows on there is nothing to gain, and up to so many the reduction is no slower than one to a band.
@@ -61,8 +63,9 @@ impl Trials<'_> {
         }
     }
 
-    /// The decomposition of a kernel whose surfaces came from its form, with what was chosen on them.
-    pub(super) fn decompose_form(&self, index: usize, tried: &Tried) -> Result<Option<Candidate>> {
+    /// What follows from the form of the kernel whose surfaces came from it: solutions, or where those need eigenvectors, its
+    /// decomposition with what was chosen.
+    pub(super) fn finish_form(&self, index: usize, tried: &Tried) -> Result<Option<Winner>> {
         if !self.suits_tridiagonal() || tried.low_rank.is_some() {
             return Ok(None);
         }
@@ -78,22 +81,54 @@ impl Trials<'_> {
                 None => return Ok(None),
             },
         };
-        let spectrum = form.into_spectrum()?;
-        let targets = spectrum.targets(&self.design.y)?;
-        let groups = self.fit.target_groups(targets.len());
+        let groups = self.fit.target_groups(self.design.y.cols());
         let choice = |group: &Vec<usize>| {
             let surface = tried.surfaces.iter().find(|surface| surface.targets == *group);
             surface.map_or_else(|| self.fit.any_choice(), |surface| surface.best)
         };
-        Ok(Some(Candidate {
+        let choices: Vec<Choice> = groups.iter().map(choice).collect();
+        if !self.fit.keep_spectrum {
+            (self.stage)("solving")?;
+            if let Some(found) = self.solve_on_form(&form, &tried.kernel, &groups, &choices) {
+                return Ok(Some(Winner::Solved(tried.kernel.clone(), found)));
+            }
+        }
+        (self.stage)("decomposing")?;
+        let spectrum = match form.into_spectrum()? {
+            Some(spectrum) => spectrum,
+            None => self.decompose(&tried.kernel)?.0,
+        };
+        let targets = spectrum.targets(&self.design.y)?;
+        Ok(Some(Winner::Decomposed(Candidate {
             kernel: tried.kernel.clone(),
             spectrum,
             targets,
-            choices: groups.iter().map(choice).collect(),
+            choices,
             surfaces: tried.surfaces.clone(),
             score: tried.score,
             reduction: None,
-        }))
+        })))
+    }
+
+    /// Solutions and leave-one-out of every target; `None` where one of them needs eigenvectors.
+    fn solve_on_form(
+        &self,
+        form: &TridiagonalForm,
+        kernel: &SharedKernel,
+        groups: &[Vec<usize>],
+        choices: &[Choice],
+    ) -> Option<Found> {
+        let (y, points) = (&self.design.y, &self.design.points);
+        let mut found = Found { check: Some(form.check()), ..Found::default() };
+        for (group, choice) in groups.iter().zip(choices) {
+            let targets: Vec<FormTarget> = group.iter().map(|t| form.target(y.col(*t))).collect();
+            let pairs: Vec<(&FormTarget, &[f64])> = targets.iter().zip(group.iter().map(|t| y.col(*t))).collect();
+            let solved = on_form::solve(form, &**kernel, points, &pairs, choice.exponent, choice.lambda)?;
+            found.penalties.extend(vec![(choice.exponent, choice.lambda); group.len()]);
+            found.solutions.extend(solved.solutions);
+            found.residuals.extend(solved.residuals.into_iter().map(|e| Some(LeaveOneOut::new(e, None))));
+        }
+        Some(found)
     }
 }
 

@@ -35,13 +35,12 @@ impl Together {
     fn of(factors: &[&Factored<'_>]) -> Self {
         let shift = |s: usize| factors[if s < factors.len() { s } else { 0 }];
         let n = factors[0].inverse.len();
-        let numbers = |of: &dyn Fn(&Factored<'_>) -> f64| std::array::from_fn(|s| of(shift(s)));
-        Together {
-            forward: (0..n)
-                .map(|k| [numbers(&|f| if k > 0 { f.lower[k - 1] } else { 0.0 }), numbers(&|f| f.inverse[k])])
-                .collect(),
-            lower: (0..n).map(|k| numbers(&|f| f.lower[k])).collect(),
-        }
+        let lower: [&[f64]; SHIFTS] = std::array::from_fn(|s| &shift(s).lower[..n]);
+        let inverse: [&[f64]; SHIFTS] = std::array::from_fn(|s| &shift(s).inverse[..n]);
+        let lower: Vec<[f64; SHIFTS]> = (0..n).map(|k| std::array::from_fn(|s| lower[s][k])).collect();
+        let before = [[0.0; SHIFTS]].into_iter().chain(lower.iter().copied());
+        let forward = (0..n).zip(before).map(|(k, before)| [before, std::array::from_fn(|s| inverse[s][k])]);
+        Together { forward: forward.collect(), lower }
     }
 
     /// L⁻¹v from coordinate to coordinate, given the last one before: adds its squares over D.
@@ -148,8 +147,12 @@ impl Factored<'_> {
                 // Eight rows one after the other: columns are read once, some way down, for all of the task.
                 let mut rows = vec![NOTHING; groups * size];
                 for k in 0..size {
-                    for (group, part) in vectors.col(k)[*start..][..height].chunks(ROWS).enumerate() {
-                        rows[group * size + k].0[..part.len()].copy_from_slice(part);
+                    let (whole, rest) = vectors.col(k)[*start..][..height].as_chunks::<ROWS>();
+                    for (group, part) in whole.iter().enumerate() {
+                        rows[group * size + k] = Lanes(*part);
+                    }
+                    if !rest.is_empty() {
+                        rows[whole.len() * size + k].0[..rest.len()].copy_from_slice(rest);
                     }
                 }
                 let nothing = [NOTHING; SHIFTS];
