@@ -40,9 +40,7 @@ impl Classes {
                 if let Some(row) = cells.iter().position(|x| x.is_infinite()) {
                     return Err(Error::cell(row + 1, name, "infinity is not the name of a class"));
                 }
-                let mut values: Vec<f64> = cells.iter().copied().filter(|x| !x.is_nan()).map(|x| x + 0.0).collect();
-                values.sort_unstable_by(f64::total_cmp);
-                values.dedup();
+                let values = different(cells);
                 let are_whole = values.iter().all(|x| x.fract() == 0.0);
                 if values.len() > MOST || (!are_whole && values.len() > MOST_FRACTIONS) {
                     return refuse(format!(
@@ -91,6 +89,25 @@ impl Classes {
     }
 }
 
+/// The different numbers of a column, rising; −0 is 0.
+fn different(cells: &[f64]) -> Vec<f64> {
+    /// So few are looked through one by one.
+    const FEW: usize = 16;
+    let mut values: Vec<f64> = Vec::new();
+    for x in cells.iter().filter(|x| !x.is_nan()) {
+        if !values.contains(x) {
+            values.push(x + 0.0);
+        }
+        if values.len() > FEW {
+            values = cells.iter().copied().filter(|x| !x.is_nan()).map(|x| x + 0.0).collect();
+            break;
+        }
+    }
+    values.sort_unstable_by(f64::total_cmp);
+    values.dedup();
+    values
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -111,6 +128,15 @@ mod tests {
         let (classes, codes) = Classes::read(&frame(Column::Number(vec![1.0, -1.0, 1.0])), "y").unwrap();
         assert_eq!((classes.names.clone(), codes), (vec!["-1".to_owned(), "1".to_owned()], vec![1.0, 0.0, 1.0]));
         assert_eq!(classes.column(&[Some(1), None, Some(0)]).len(), 3);
+    }
+
+    #[test]
+    fn different_numbers_are_found_whether_few_or_many() {
+        let few = [2.0, -0.0, f64::NAN, 0.0, 2.0, -1.5];
+        assert_eq!(different(&few), [-1.5, 0.0, 2.0]);
+        assert!(different(&few)[1].is_sign_positive());
+        let many: Vec<f64> = (0..100).map(|i| f64::from((i * 37) % 40) - 3.0).chain([-0.0, f64::NAN]).collect();
+        assert_eq!(different(&many), (0..40).map(|i| f64::from(i) - 3.0).collect::<Vec<f64>>());
     }
 
     #[test]

@@ -124,8 +124,9 @@ pub(super) fn run(
                 found = Some(judgement);
                 break;
             }
-            let least = if is_last { 0.0 } else { 0.02 };
-            tolerance = (0.3 * limits.tolerance / gap).clamp(least, 0.1) * look.violation;
+            // A Newton step goes much further than the pairs before it.
+            let (least, aim) = if is_last { (0.0, 1.0) } else { (0.02, 0.3) };
+            tolerance = (aim * limits.tolerance / gap).clamp(least, 0.1) * look.violation;
         }
         is_new = !new.is_empty();
         if is_new {
