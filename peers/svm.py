@@ -26,7 +26,7 @@ CASES = {
     "california-100": ("svr", "california.csv", None, 1 / 8, 100.0, 1e-5, True),
     "kin40k-10": ("svr", "kin40k.csv", 20000, 1 / 8, 10.0, 1e-5, True),
     "parkinsons-10": ("svr", "parkinsons_total.csv", None, 1 / 20, 10.0, 5e-5, True),
-    "svmguide1-10": ("svc", "class/svmguide1_train.csv", None, 1.0, 10.0, 3e-4, True),
+    "svmguide1-10": ("svc", "class/svmguide1_train.csv", None, 1.0, 10.0, 1e-4, True),
     "a9a-1": ("svc", "class/a9a.csv.gz", None, 1 / 123, 1.0, 2e-6, False),
 }
 EPSILON = 0.1

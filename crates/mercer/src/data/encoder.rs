@@ -1,5 +1,6 @@
 //! What turns a table's columns into numbers, learned from the training rows and kept inside the model.
 
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::frame::{Column, Frame, as_text};
@@ -131,6 +132,10 @@ pub struct Encoder {
 
 /// The code of a category that training did not know; it equals no other.
 const UNKNOWN: u32 = u32::MAX;
+/// Cells from which columns are learned side by side.
+const MANY_CELLS: usize = 8192;
+/// Rows of a column, at most, that are copied to learn from it.
+const GATHERED: usize = 1 << 16;
 
 impl Encoder {
     /// Learns from `rows` (indices into the frame) of the columns `names`, weighted by `weights`.
@@ -142,23 +147,28 @@ impl Encoder {
         weights: Option<&[f64]>,
         encoding: Encoding,
     ) -> Result<Self> {
-        let mut features = Vec::with_capacity(names.len());
-        for name in names {
+        let of_column = |name: &String| -> Result<Vec<Feature>> {
             let forced = categorical.contains(name);
             match frame.column(name)? {
                 Column::Number(cells) if !forced => {
                     let learn = |as_logarithm| learn_number(name, cells, rows, weights, encoding.scale, as_logarithm);
-                    features.extend(learn(false)?);
-                    if encoding.scale == Scale::Log {
-                        features.extend(learn(true)?);
-                    }
+                    let as_it_is = learn(false)?;
+                    let logarithm = if encoding.scale == Scale::Log { learn(true)? } else { None };
+                    Ok(as_it_is.into_iter().chain(logarithm).collect())
                 }
                 column => {
                     let texts = as_texts(column);
-                    features.push(learn_text(name, &texts, rows, forced, encoding.text_as)?);
+                    Ok(vec![learn_text(name, &texts, rows, forced, encoding.text_as)?])
                 }
             }
-        }
+        };
+        // The first column with something wrong is the one that is named.
+        let columns: Vec<Result<Vec<Feature>>> = if rows.len() * names.len() >= MANY_CELLS {
+            names.par_iter().map(of_column).collect()
+        } else {
+            names.iter().map(of_column).collect()
+        };
+        let features = columns.into_iter().collect::<Result<Vec<Vec<Feature>>>>()?.into_iter().flatten().collect();
         let Encoding { missing, scale, nonnegative, .. } = encoding;
         Ok(Encoder { features, missing, scale, nonnegative, degree: 1, projection: None })
     }
@@ -401,7 +411,12 @@ fn learn_number(
     if known().next().is_none() {
         return Err(Error::Column { column: name.to_owned(), problem: "has no value in any row".into() });
     }
-    let values = || known().map(|(index, row)| (cells[*row], weights.map_or(1.0, |w| w[index])));
+    let weighted = |(index, row): (usize, &usize)| (cells[*row], weights.map_or(1.0, |w| w[index]));
+    // They are gone through several times: one after the other in memory, unless that is a large part of it.
+    let gathered: Vec<(f64, f64)> =
+        if rows.len() <= GATHERED { known().map(weighted).collect() } else { Vec::new() };
+    let elsewhere = if gathered.is_empty() { usize::MAX } else { 0 };
+    let values = || gathered.iter().copied().chain(known().take(elsewhere).map(weighted));
     let (fill, plain_deviation) = mean_and_deviation(values);
     let log = if as_logarithm { Logarithm::for_skewed(&values().collect::<Vec<_>>()) } else { None };
     if as_logarithm && log.is_none() {

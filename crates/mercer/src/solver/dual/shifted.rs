@@ -148,8 +148,8 @@ impl Shifted {
 pub(super) fn frequent(column: &[f64]) -> Option<f64> {
     let step = column.len().div_ceil(LOOK_AT).max(1);
     let mut some: Vec<f64> = column.iter().copied().step_by(step).collect();
-    some.sort_by(f64::total_cmp);
     // A value of more than half of them is their median.
-    let median = *some.get(some.len() / 2)?;
+    let middle = some.len() / 2;
+    let median = *(!some.is_empty()).then(|| some.select_nth_unstable_by(middle, f64::total_cmp).1)?;
     (2 * some.iter().filter(|x| **x == median).count() > some.len()).then_some(median)
 }

@@ -297,7 +297,9 @@ pub(crate) fn project(problem: &BoxProblem<'_>, alpha: &mut [f64]) {
         return;
     }
     let size = alpha.iter().fold(0.0, |m: f64, a| m.max(a.abs()));
-    let sum = double::sum(alpha.iter().copied()).value();
+    // Most are zero, and change no sum.
+    let sum_of = |alpha: &[f64]| double::sum(alpha.iter().copied().filter(|a| *a != 0.0)).value();
+    let sum = sum_of(alpha);
     if sum.abs() > 1e-9 * size {
         let at = |shift: f64| double::sum(alpha.iter().enumerate().map(|(i, a)| clip(a - shift, i))).value();
         let mut range = (-2.0 * size, 2.0 * size);
@@ -307,18 +309,16 @@ pub(crate) fn project(problem: &BoxProblem<'_>, alpha: &mut [f64]) {
     }
     // What rounding left goes to rows with room for it, the ones farthest from their bounds first.
     for _ in 0..3 {
-        let rest = double::sum(alpha.iter().copied()).value();
+        let rest = sum_of(alpha);
         if rest == 0.0 {
             return;
         }
         let room = |i: usize| if rest > 0.0 { alpha[i] - problem.lower[i] } else { problem.upper[i] - alpha[i] };
         // Inside is better than at a bound: moving a row off its bound by a hair would cost a support vector.
         let inside = |i: usize| alpha[i] != 0.0 && alpha[i] > problem.lower[i] && alpha[i] < problem.upper[i];
-        let Some(i) = (0..alpha.len()).max_by(|a, b| {
-            (inside(*a), room(*a)).partial_cmp(&(inside(*b), room(*b))).unwrap_or(std::cmp::Ordering::Equal)
-        }) else {
-            return;
-        };
+        let by_room = |a: &usize, b: &usize| room(*a).partial_cmp(&room(*b)).unwrap_or(std::cmp::Ordering::Equal);
+        let first = (0..alpha.len()).filter(|i| inside(*i)).max_by(by_room);
+        let Some(i) = first.or_else(|| (0..alpha.len()).max_by(by_room)) else { return };
         alpha[i] = clip(alpha[i] - rest, i);
     }
 }
