@@ -413,8 +413,7 @@ fn learn_number(
     }
     let weighted = |(index, row): (usize, &usize)| (cells[*row], weights.map_or(1.0, |w| w[index]));
     // They are gone through several times: one after the other in memory, unless that is a large part of it.
-    let gathered: Vec<(f64, f64)> =
-        if rows.len() <= GATHERED { known().map(weighted).collect() } else { Vec::new() };
+    let gathered: Vec<(f64, f64)> = if rows.len() <= GATHERED { known().map(weighted).collect() } else { Vec::new() };
     let elsewhere = if gathered.is_empty() { usize::MAX } else { 0 };
     let values = || gathered.iter().copied().chain(known().take(elsewhere).map(weighted));
     let (fill, plain_deviation) = mean_and_deviation(values);

@@ -21,6 +21,8 @@ use crate::simd::vectorize;
 const SAMPLE: usize = 256;
 /// Variables in a set, at most: four megabytes of K.
 const MOST: usize = 1024;
+/// How far the sample is solved, in units of the first violation: it tells who comes next.
+const FIRST: f64 = 0.05;
 /// Variables that a set gains at most.
 const MOST_NEW: usize = 256;
 /// Rows for which it is worth the trouble, per variable of the sample.
@@ -78,7 +80,7 @@ pub(super) fn run(
 
     let diagonal = rows.diagonal();
     let mut block = Block::<f32>::new(0);
-    let (mut violation, mut tolerance, mut is_last) = (first.violation, 0.1 * first.violation, false);
+    let (mut violation, mut tolerance, mut is_last) = (first.violation, FIRST * first.violation, false);
     let (mut steps, mut sets, mut found, mut is_new) = (0, 0, None, true);
     while sets < MOST_SETS && steps < MOST_STEPS && set.len() <= MOST {
         if !(limits.go_on)() {
