@@ -28,7 +28,9 @@ impl<'a> TridiagonalJudge<'a> {
         if path.zero_mse() == 0.0 || form.largest() == 0.0 || form.rows() < 2 {
             return None;
         }
-        let range = search.range(&mut path, form.largest()).unwrap_or((LOWEST, HIGHEST));
+        let (low, high) = search.range(&mut path, form.largest()).unwrap_or((LOWEST, HIGHEST));
+        // Below that nothing changes that is not rounding: so it stays as it is there.
+        let range = (low.max(form.lowest()), high.max(form.lowest() + 1.0));
         let own = |target: &&'a FormTarget| form.path(&[*target]).zero_mse().max(f64::MIN_POSITIVE);
         let units = if targets.len() == 1 { vec![1.0] } else { targets.iter().map(own).collect() };
         Some(TridiagonalJudge { form, targets: targets.to_vec(), units, range, tables: Default::default() })
@@ -71,7 +73,7 @@ impl Scorer for TridiagonalJudge<'_> {
     fn useful_lambdas(&self, exponent: f64) -> Vec<f64> {
         let mut path = self.form.path(&self.targets);
         let (largest, rows) = (self.form.largest(), self.form.rows() as f64);
-        lambdas_between(&mut |t| path.at(t), largest, rows, exponent, (LOWEST, HIGHEST))
+        lambdas_between(&mut |t| path.at(t), largest, rows, exponent, (LOWEST.max(self.form.lowest()), HIGHEST))
     }
 
     fn criterion(&self) -> &Criterion {

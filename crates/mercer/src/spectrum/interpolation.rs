@@ -50,8 +50,7 @@ impl Weights {
         Weights { even }
     }
 
-    /// The polynomials of the cell between points `cell` and `cell + 1` of a table. (Written where they are to be: they are longer than it
-    /// takes to make them twice.)
+    /// The polynomials of the cell between points `cell` and `cell + 1` of a table, written in place: moving them takes as long as making them.
     #[inline(always)]
     pub fn polynomials(&self, table: &[Lanes], cell: usize, out: &mut Polynomials) {
         let values = &table[cell - MARGIN..cell - MARGIN + POINTS];

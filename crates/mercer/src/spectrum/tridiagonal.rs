@@ -19,6 +19,8 @@ use crate::linalg::{self, DecompositionCheck, Matrix, multiply, multiply_transpo
 const GROUND: f64 = 0.125;
 /// Eigenvalues lower than so many times that level below 0 are no rounding.
 const NEGATIVE: f64 = 4.0;
+/// Ridges below so many times that level cannot be told from each other.
+const LOWEST_RIDGE: f64 = 10.0;
 /// A share of a row outside of V is a difference of numbers near 1; what is that small is nothing.
 const NOTHING: f64 = 1e-12;
 
@@ -125,6 +127,11 @@ impl TridiagonalForm {
 
     pub fn largest(&self) -> f64 {
         self.largest
+    }
+
+    /// log γ, relative to the largest eigenvalue, below which rounding decides what is found.
+    pub fn lowest(&self) -> f64 {
+        libm::log(LOWEST_RIDGE * self.noise / self.largest)
     }
 
     pub fn has_offset(&self) -> bool {

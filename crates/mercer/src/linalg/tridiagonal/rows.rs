@@ -1,5 +1,8 @@
 //! vᵀ(T + γI)⁻¹v and vᵀ(T + γI)⁻²v of many rows v for many shifts: eight rows side by side, four shifts in turn, so that no step
 //! waits for the one before.
+//!
+//! Coordinates are scaled first so that what is beside T's diagonal is 1, S(T + γI)S with S diagonal and Sv in the place of v: a step of the
+//! way forward is then a difference, a product and a product that is added, and the difference has a place of its own in a processor.
 
 use rayon::prelude::*;
 
@@ -14,6 +17,8 @@ const SHIFTS: usize = 4;
 const TASK: usize = 64;
 /// Coordinates of a segment: what is kept of one fits a core's nearest cache.
 const SEGMENT: usize = 96;
+/// Logarithms of scales, at most: squares of them, and quotients, are still numbers.
+const MOST_LOG: f64 = 150.0;
 
 /// One number of every row, where a cache line begins.
 #[derive(Clone, Copy)]
@@ -22,45 +27,82 @@ struct Lanes([f64; ROWS]);
 
 const NOTHING: Lanes = Lanes([0.0; ROWS]);
 
-/// Factors of some shifts, coordinate by coordinate.
-struct Together {
-    /// L before this coordinate (of the last step) and 1/D.
-    forward: Vec<[[f64; SHIFTS]; 2]>,
-    /// L after it.
-    lower: Vec<[f64; SHIFTS]>,
+/// S, and what S(T + γI)S then has beside its diagonal.
+struct Scales {
+    /// By coordinates.
+    own: Vec<f64>,
+    /// Before each coordinate; 1 throughout where `is_unit`.
+    beside: Vec<f64>,
+    is_unit: bool,
 }
 
-impl Together {
+impl Scales {
+    fn of(below: &[f64]) -> Self {
+        // sₖ₊₁ = 1/(sₖ eₖ): scales of even and odd numbers go their ways, which the first one decides.
+        let mut logarithms = vec![0.0];
+        for e in below {
+            logarithms.push(-(logarithms[logarithms.len() - 1] + libm::log(e.abs())));
+        }
+        let signed = |k: usize| if k.is_multiple_of(2) { logarithms[k] } else { -logarithms[k] };
+        let (low, high) = (0..logarithms.len())
+            .map(signed)
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| (low.min(x), high.max(x)));
+        let middle = 0.5 * (low + high);
+        if !(high - low <= 2.0 * MOST_LOG && middle.is_finite()) {
+            // Zeros, or numbers of very different sizes: T as it is.
+            let beside = [0.0].into_iter().chain(below.iter().copied()).collect();
+            return Scales { own: vec![1.0; below.len() + 1], beside, is_unit: false };
+        }
+        let mut own = vec![libm::exp(-middle)];
+        for e in below {
+            own.push(1.0 / (own[own.len() - 1] * e));
+        }
+        Scales { beside: vec![1.0; own.len()], own, is_unit: true }
+    }
+}
+
+/// Factors of some shifts, coordinate by coordinate, scaled.
+struct Together<'a> {
+    scales: &'a Scales,
+    /// 1/D.
+    inverse: Vec<[f64; SHIFTS]>,
+}
+
+impl<'a> Together<'a> {
     /// Shifts that are missing repeat the first.
-    fn of(factors: &[&Factored<'_>]) -> Self {
+    fn of(factors: &[&Factored<'_>], scales: &'a Scales) -> Self {
         let shift = |s: usize| factors[if s < factors.len() { s } else { 0 }];
-        let n = factors[0].inverse.len();
-        let lower: [&[f64]; SHIFTS] = std::array::from_fn(|s| &shift(s).lower[..n]);
+        let n = scales.own.len();
         let inverse: [&[f64]; SHIFTS] = std::array::from_fn(|s| &shift(s).inverse[..n]);
-        let lower: Vec<[f64; SHIFTS]> = (0..n).map(|k| std::array::from_fn(|s| lower[s][k])).collect();
-        let before = [[0.0; SHIFTS]].into_iter().chain(lower.iter().copied());
-        let forward = (0..n).zip(before).map(|(k, before)| [before, std::array::from_fn(|s| inverse[s][k])]);
-        Together { forward: forward.collect(), lower }
+        let scaled = |(k, own): (usize, &f64)| {
+            let square = own * own;
+            std::array::from_fn(|s| inverse[s][k] / square)
+        };
+        Together { scales, inverse: scales.own.iter().enumerate().map(scaled).collect() }
     }
 
-    /// L⁻¹v from coordinate to coordinate, given the last one before: adds its squares over D.
+    /// L⁻¹v from coordinate to coordinate, given the last one before over its D: adds its squares over D.
     #[inline(always)]
-    fn forward(
+    fn forward<const IS_UNIT: bool>(
         rows: &[Lanes],
-        forward: &[[[f64; SHIFTS]; 2]],
+        inverse: &[[f64; SHIFTS]],
+        beside: &[f64],
         last: &mut [Lanes; SHIFTS],
         first: &mut [Lanes; SHIFTS],
     ) {
-        for (row, [before, inverse]) in rows.iter().zip(forward) {
+        for ((row, inverse), beside) in rows.iter().zip(inverse).zip(beside) {
             for s in 0..SHIFTS {
-                let mut own = last[s];
+                let (mut own, mut over) = (last[s], last[s]);
                 for l in 0..ROWS {
-                    own.0[l] = (-before[s]).mul_add(own.0[l], row.0[l]);
+                    own.0[l] = if IS_UNIT { row.0[l] - own.0[l] } else { (-beside).mul_add(own.0[l], row.0[l]) };
                 }
                 for l in 0..ROWS {
-                    first[s].0[l] = own.0[l].mul_add(own.0[l] * inverse[s], first[s].0[l]);
+                    over.0[l] = own.0[l] * inverse[s];
                 }
-                last[s] = own;
+                for l in 0..ROWS {
+                    first[s].0[l] = own.0[l].mul_add(over.0[l], first[s].0[l]);
+                }
+                last[s] = over;
             }
         }
     }
@@ -69,7 +111,11 @@ impl Together {
     #[inline(always)]
     fn first_sums(&self, rows: &[Lanes]) -> [Lanes; SHIFTS] {
         let (mut last, mut first) = ([NOTHING; SHIFTS], [NOTHING; SHIFTS]);
-        Self::forward(rows, &self.forward, &mut last, &mut first);
+        if self.scales.is_unit {
+            Self::forward::<true>(rows, &self.inverse, &self.scales.beside, &mut last, &mut first);
+        } else {
+            Self::forward::<false>(rows, &self.inverse, &self.scales.beside, &mut last, &mut first);
+        }
         first
     }
 
@@ -78,36 +124,39 @@ impl Together {
     #[inline(always)]
     fn sums(&self, rows: &[Lanes], workspace: &mut Workspace) -> [[Lanes; SHIFTS]; 2] {
         let (mut last, mut first) = ([NOTHING; SHIFTS], [NOTHING; SHIFTS]);
-        let segments = rows.chunks(SEGMENT).zip(self.forward.chunks(SEGMENT));
-        for ((rows, forward), start) in segments.zip(&mut workspace.starts) {
+        let Scales { own, beside, .. } = self.scales;
+        let segments = || rows.chunks(SEGMENT).zip(self.inverse.chunks(SEGMENT)).zip(beside.chunks(SEGMENT));
+        for (((rows, inverse), beside), start) in segments().zip(&mut workspace.starts) {
             *start = last;
-            Self::forward(rows, forward, &mut last, &mut first);
+            Self::forward::<false>(rows, inverse, beside, &mut last, &mut first);
         }
         let (mut solved, mut second) = ([NOTHING; SHIFTS], [NOTHING; SHIFTS]);
-        let segments = rows.chunks(SEGMENT).zip(self.forward.chunks(SEGMENT)).zip(self.lower.chunks(SEGMENT));
-        for (((rows, forward), lower), start) in segments.zip(&workspace.starts).rev() {
+        // What is beside the diagonal after the last coordinate of a segment.
+        let mut after = 0.0;
+        for ((((rows, inverse), beside), start), own) in
+            segments().zip(&workspace.starts).zip(own.chunks(SEGMENT)).rev()
+        {
             let mut last = *start;
-            for ((row, [before, inverse]), kept) in rows.iter().zip(forward).zip(workspace.kept.iter_mut()) {
-                let mut divided = [NOTHING; SHIFTS];
+            for (((row, inverse), beside), kept) in rows.iter().zip(inverse).zip(beside).zip(&mut workspace.kept) {
                 for s in 0..SHIFTS {
-                    let mut own = last[s];
                     for l in 0..ROWS {
-                        own.0[l] = (-before[s]).mul_add(own.0[l], row.0[l]);
+                        let own = (-beside).mul_add(last[s].0[l], row.0[l]);
+                        last[s].0[l] = own * inverse[s];
                     }
-                    for l in 0..ROWS {
-                        divided[s].0[l] = own.0[l] * inverse[s];
-                    }
-                    last[s] = own;
                 }
-                *kept = divided;
+                *kept = last;
             }
-            for (kept, lower) in workspace.kept[..rows.len()].iter().zip(lower).rev() {
+            let steps = workspace.kept[..rows.len()].iter().zip(inverse).zip(beside).zip(own);
+            for (((kept, inverse), beside), own) in steps.rev() {
                 for s in 0..SHIFTS {
+                    let lower = -after * inverse[s];
                     for l in 0..ROWS {
-                        solved[s].0[l] = (-lower[s]).mul_add(solved[s].0[l], kept[s].0[l]);
-                        second[s].0[l] = solved[s].0[l].mul_add(solved[s].0[l], second[s].0[l]);
+                        solved[s].0[l] = lower.mul_add(solved[s].0[l], kept[s].0[l]);
+                        let unscaled = own * solved[s].0[l];
+                        second[s].0[l] = unscaled.mul_add(unscaled, second[s].0[l]);
                     }
                 }
+                after = *beside;
             }
         }
         [first, second]
@@ -136,7 +185,10 @@ impl Factored<'_> {
     /// Sums over the rows v of a matrix: of first powers at some shifts, of first and second powers at others.
     pub fn sums_of_rows(first_alone: &[&Factored<'_>], both: &[&Factored<'_>], vectors: &Matrix) -> SumsOfRows {
         let (n, size) = (vectors.rows, vectors.cols);
-        let [alone, together] = [first_alone, both].map(|f| f.chunks(SHIFTS).map(Together::of).collect::<Vec<_>>());
+        let below = first_alone.first().or(both.first()).map_or(&[][..], |factor| &factor.form.below);
+        let scales = Scales::of(below);
+        let [alone, together] = [first_alone, both]
+            .map(|factors| factors.chunks(SHIFTS).map(|some| Together::of(some, &scales)).collect::<Vec<_>>());
         let starts: Vec<usize> = (0..n).step_by(TASK).collect();
         let parts: Vec<[Matrix; 3]> = starts
             .par_iter()
@@ -148,11 +200,13 @@ impl Factored<'_> {
                 let mut rows = vec![NOTHING; groups * size];
                 for k in 0..size {
                     let (whole, rest) = vectors.col(k)[*start..][..height].as_chunks::<ROWS>();
+                    let scale = scales.own[k];
                     for (group, part) in whole.iter().enumerate() {
-                        rows[group * size + k] = Lanes(*part);
+                        rows[group * size + k] = Lanes(part.map(|v| v * scale));
                     }
                     if !rest.is_empty() {
-                        rows[whole.len() * size + k].0[..rest.len()].copy_from_slice(rest);
+                        let part = &mut rows[whole.len() * size + k].0;
+                        part.iter_mut().zip(rest).for_each(|(x, v)| *x = v * scale);
                     }
                 }
                 let nothing = [NOTHING; SHIFTS];
