@@ -222,13 +222,17 @@ impl Spectrum {
 
 /// The points of tables for γ from `low` to `high`, logarithms relative to the largest eigenvalue.
 pub(super) fn grid_of(largest: f64, low: f64, high: f64, step: f64) -> Grid {
-    // The floor of rows in doubt is one of the points, and differences reach further than polynomials.
+    // The floor of rows in doubt is one of the points.
     let floor = -super::deleted::LOG_MIXED;
-    let below = MARGIN + if step == STEP { envelope::BEYOND_MARGIN } else { 0 };
-    let start = floor - step * (((floor - low) / step).ceil() + below as f64);
+    let start = floor - step * (((floor - low) / step).ceil() + margin_below(step) as f64);
     let mut grid = Grid::around(largest, start, high + step * MARGIN as f64, step);
     grid.points = grid.points.max(POINTS + 4);
     grid
+}
+
+/// Points below those that are used: differences reach further than polynomials.
+fn margin_below(step: f64) -> usize {
+    MARGIN + if step == STEP { envelope::BEYOND_MARGIN } else { 0 }
 }
 
 /// Two matrices as one: a product with both packs its other factor once.
@@ -428,7 +432,7 @@ impl Shared<'_> {
         }
         let floor = libm::log(self.largest) - super::deleted::LOG_MIXED;
         let at_floor = ((floor - self.grid.start) / self.grid.step).round();
-        let (lowest, highest) = (MARGIN as f64, (self.grid.points - 2 - MARGIN) as f64);
+        let (lowest, highest) = (margin_below(self.grid.step) as f64, (self.grid.points - 2 - MARGIN) as f64);
         for l in (0..block.rows).filter(|l| has_energy[*l]) {
             block.first[l] = if self.in_doubt[start + l] { at_floor.clamp(lowest, highest) } else { lowest };
         }
