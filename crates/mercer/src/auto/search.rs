@@ -9,7 +9,7 @@ use super::designs::Designs;
 use super::polish::{COARSE, FINE, Polish, Steps, stretched};
 use super::ranking::{exceeds_by_at_most, ranking};
 use super::trial::{held_out_errors, learn};
-use super::{Automated, Automatic, Trial};
+use super::{Automated, Automatic, Metric, Trial};
 use crate::criterion::{Criterion, FoldRule, Folds};
 use crate::data::{Design, Encoding, Frame, Roles, Scale, TextAs};
 use crate::error::{Error, Result};
@@ -235,8 +235,13 @@ impl Automatic {
             }
             rest => Learned::from_numbers(&candidate.kernels()?, features, candidate.is_tied(), rest),
         };
+        // A column and its logarithm are two readings of one number, and count once.
+        let twice = match candidate.metric {
+            Metric::Each => candidate.families.len() * (features - part.standard.points.features().min(features)),
+            Metric::One | Metric::Full => 0,
+        };
         let evidence = learned.as_ref().map_or(f64::INFINITY, |learned| {
-            learned.objective + 0.5 * learned.parameters as f64 * libm::log(part.rows() as f64)
+            learned.objective + 0.5 * (learned.parameters - twice) as f64 * libm::log(part.rows() as f64)
         });
         let seconds = started.elapsed().as_secs_f64();
         Ok(Tried { candidate, learned, evidence, squares: None, seconds })
