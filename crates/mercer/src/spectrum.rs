@@ -16,6 +16,7 @@ mod features;
 pub(crate) mod interpolation;
 mod path;
 mod projection;
+mod row_sums;
 pub(crate) mod row_tables;
 mod streamed;
 mod tabulated;

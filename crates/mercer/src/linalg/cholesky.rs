@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn cholesky_solves_and_gives_the_diagonal_of_the_inverse() {
-        let mut a = crate::linalg::tests::random_symmetric(300, 3);
+        let mut a = crate::linalg::decomposition::tests::random_symmetric(300, 3);
         for i in 0..300 {
             a.set(i, i, a.get(i, i) + 1.0);
         }

@@ -8,7 +8,7 @@
 mod tables;
 
 use super::build::{Reflection, constant_image, noise_level};
-use super::row_tables::square;
+use super::row_sums::square;
 use super::target::Centred;
 use super::{Basis, Curve, CurvePoint, Kind, Spectrum, check_size};
 use crate::error::Result;

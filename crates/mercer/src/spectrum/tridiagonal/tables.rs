@@ -6,9 +6,8 @@ use super::super::RowTables;
 use super::super::envelope::Differences;
 use super::super::far::Samples;
 use super::super::interpolation::{LANES, Lanes};
-use super::super::row_tables::{
-    CHUNK, CLOSE_STEP, Chunk, NEAR, STEP, Shared, TargetSums, apart, grid_of, rounding_of, square,
-};
+use super::super::row_sums::{TargetSums, rounding_of, square};
+use super::super::row_tables::{CHUNK, CLOSE_STEP, Chunk, NEAR, STEP, Shared, apart, grid_of};
 use super::{FormTarget, TridiagonalForm, common_power, dot, scaled};
 use crate::linalg::tridiagonal::{Factored, SumsOfRows};
 use crate::linalg::{Matrix, multiply};
