@@ -109,6 +109,7 @@ impl Learned {
             alpha: self.coefficients[t].clone(),
             offset: *intercept,
             fitted: self.fitted[t].iter().map(|value| value - intercept).collect(),
+            elsewhere: Vec::new(),
             squared_norm: norm * norm,
             converged: true,
             iterations: 0,

@@ -89,7 +89,10 @@ impl Part {
             let alpha: Vec<f64> = self.kept.iter().map(|row| point.alpha[*row]).collect();
             let fitted: Vec<f64> = self.kept.iter().map(|row| point.fitted[*row] - taken(*row)).collect();
             let squared_norm = alpha.iter().zip(&fitted).map(|(a, f)| a * f).sum::<f64>().max(0.0);
-            PowerPoint { point: RidgePoint { alpha, fitted, squared_norm, ..point.clone() }, ..model.clone() }
+            PowerPoint {
+                point: RidgePoint { alpha, fitted, elsewhere: Vec::new(), squared_norm, ..point.clone() },
+                ..model.clone()
+            }
         });
         self.last = Some(Solved::of_models(models.collect()));
     }
@@ -121,7 +124,8 @@ pub(super) fn joined(rows: &[usize], others: &[(&[usize], &Solved)]) -> Option<S
     let models = first.models.iter().zip(coefficients).map(|(model, own)| {
         let mut alpha: Vec<f64> = rows.iter().map(|row| own[*row]).collect();
         balance(&mut alpha);
-        PowerPoint { point: RidgePoint { alpha, fitted: Vec::new(), ..model.point.clone() }, ..model.clone() }
+        let point = RidgePoint { alpha, fitted: Vec::new(), elsewhere: Vec::new(), ..model.point.clone() };
+        PowerPoint { point, ..model.clone() }
     });
     Some(Solved::of_models(models.collect()))
 }
@@ -144,7 +148,9 @@ fn balance(alpha: &mut [f64]) {
 /// Values of the models at held-out rows.
 fn values_at(rows: &Rows<'_>, kept: &[usize], held: &[usize], points: &Points, solved: &Solved) -> Matrix {
     let models = &solved.models;
+    let are_known = models.iter().all(|model| model.point.elsewhere.len() == held.len());
     let mut values = match (rows.gram, rows.single) {
+        _ if are_known => known(held, models),
         (Some(gram), _) => sums(kept, held, solved, |row| gram.col(row)),
         (None, Some(single)) => sums(kept, held, solved, |row| single.row(row)),
         (None, None) => {
@@ -155,6 +161,18 @@ fn values_at(rows: &Rows<'_>, kept: &[usize], held: &[usize], points: &Points, s
     };
     for (t, model) in models.iter().enumerate() {
         values.col_mut(t).iter_mut().for_each(|v| *v += model.point.offset);
+    }
+    values
+}
+
+/// What the solver has found of held-out rows by the way.
+fn known(held: &[usize], models: &[PowerPoint]) -> Matrix {
+    let mut in_order: Vec<usize> = (0..held.len()).collect();
+    in_order.sort_unstable_by_key(|place| held[*place]);
+    let mut values = Matrix::zeros(held.len(), models.len());
+    for (t, model) in models.iter().enumerate() {
+        let column = values.col_mut(t);
+        in_order.iter().zip(&model.point.elsewhere).for_each(|(place, value)| column[*place] = *value);
     }
     values
 }
@@ -212,10 +230,67 @@ fn constant_values(group: &Group, rows: usize) -> Matrix {
 
 #[cfg(test)]
 mod tests {
-    use super::super::solve::Solved;
-    use super::{balance, joined};
+    use super::super::solve::{Penalty, Rows, Solved};
+    use super::super::targets::{Group, Kind, Output};
+    use super::{Part, balance, joined};
+    use crate::kernel::Points;
+    use crate::kernel::radial::Gaussian;
+    use crate::linalg::Matrix;
     use crate::solver::convex::RidgePoint;
     use crate::solver::convex::exponent::PowerPoint;
+    use crate::solver::dual::SingleGram;
+
+    /// What the solver knows of held-out rows by the way is what the kernel says: along λ, from one start and another, whatever the order of
+    /// the rows.
+    #[test]
+    fn held_out_values_are_those_of_the_kernel() {
+        let n = 240;
+        let x = Matrix::from_fn(n, 2, |i, j| ((i * 37 + j * 101) % 211) as f64 / 50.0);
+        let y: Vec<f64> = (0..n).map(|i| (2.0 * x.get(i, 0)).sin() + 0.3 * x.get(i, 1)).collect();
+        let points = Points::new(&x);
+        let kernel = Gaussian::lengthscale(0.8);
+        let (single, gram) = (SingleGram::new(&kernel, &points), crate::space::gram(&kernel, &points));
+        let loss = crate::loss::parse("epsilon-insensitive(epsilon=0.05)").unwrap();
+        let group =
+            Group { outputs: vec![Output { name: "y".into(), y, losses: vec![loss[0].clone()] }], kind: Kind::Numbers };
+        let go_on = || true;
+        let rows = Rows {
+            kernel: &kernel,
+            points: &points,
+            gram: None,
+            single: Some(&single),
+            of_gram: None,
+            factor: None,
+            weights: None,
+            has_offset: true,
+            is_measured_after: false,
+            memory: 1 << 30,
+            in_features: false,
+            go_on: &go_on,
+        };
+        let mut before: Option<(Vec<usize>, Solved)> = None;
+        for held in [vec![200, 3, 77, 11, 150], vec![5, 4, 239, 100, 0, 42]] {
+            let mut part = Part::new(&rows, &group, &held);
+            if let Some((other, solved)) = &before {
+                part.start_from(&[(&other[..], solved)]);
+            }
+            let kept: Vec<usize> = (0..n).filter(|row| !held.contains(row)).collect();
+            for lambda in [1e-2, 1e-3, 1e-4] {
+                let penalty = Penalty { exponent: 2.0, lambda, tolerance: 1e-4 };
+                let found = part.advance(&rows, &[&*group.outputs[0].losses[0]], penalty).unwrap();
+                let point = &part.solution().unwrap().models[0].point;
+                assert_eq!(point.elsewhere.len(), held.len());
+                for (place, row) in held.iter().enumerate() {
+                    let f: f64 = kept.iter().zip(&point.alpha).map(|(j, a)| a * gram.get(*row, *j)).sum();
+                    let size: f64 = point.alpha.iter().map(|a| a.abs()).sum();
+                    // Kernel values are in single precision.
+                    let error = (found.get(place, 0) - f - point.offset).abs();
+                    assert!(error < 1e-6 * size.max(1.0), "row {row} at {lambda}: {error}");
+                }
+            }
+            before = Some((held, part.solution().unwrap().clone()));
+        }
+    }
 
     /// Rows that one part holds out come from the next; rows that nobody knows are 0.
     #[test]

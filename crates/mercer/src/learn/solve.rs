@@ -174,8 +174,8 @@ impl Rows<'_> {
             let squared_norm = alpha.iter().zip(&fitted).map(|(a, f)| a * f).sum::<f64>().max(0.0);
             let ridge = penalty.lambda;
             let (converged, iterations) = (point.converged, point.iterations);
-            let point =
-                RidgePoint { ridge, alpha, offset: point.offsets[c], fitted, squared_norm, converged, iterations };
+            let (offset, elsewhere) = (point.offsets[c], Vec::new());
+            let point = RidgePoint { ridge, alpha, offset, fitted, elsewhere, squared_norm, converged, iterations };
             PowerPoint { is_zero: squared_norm == 0.0, point, root_residual: 0.0, witness: None }
         };
         Ok(Solved { models: (0..classes).map(model).collect(), joint: Some(point) })

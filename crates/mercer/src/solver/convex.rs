@@ -32,6 +32,8 @@ pub(crate) struct RidgePoint {
     pub offset: f64,
     /// f(xᵢ), without b.
     pub fitted: Vec<f64>,
+    /// The same at the rows of a larger kernel matrix that are not the problem's, in order, where a solver knows it; else empty.
+    pub elsewhere: Vec<f64>,
     /// ‖f‖².
     pub squared_norm: f64,
     /// Whether the solver reached its tolerance.
@@ -104,6 +106,7 @@ impl RidgePoint {
             alpha: vec![0.0; rows],
             offset,
             fitted: vec![0.0; rows],
+            elsewhere: Vec::new(),
             squared_norm: 0.0,
             converged: true,
             iterations: 0,

@@ -9,7 +9,7 @@
 //!
 //! | chapter | |
 //! |---|---|
-//! | `terms` | ℓᵢ, the best offset, the gap |
+//! | `terms`, `lanes` | ℓᵢ, the best offset, the gap; many rows at once |
 //! | `rows` | where rows of K come from |
 //! | `shifted`, `singles`, `single_gram` | distances by way of products, and in single precision; a whole K of those |
 //! | `store` | rows that are kept, in single or double precision |
@@ -23,6 +23,7 @@
 mod decompose;
 mod grown;
 mod interior;
+mod lanes;
 mod pairs;
 mod rows;
 mod shifted;

@@ -67,7 +67,16 @@ impl RidgeSolver for Primal<'_> {
         let fitted = self.x.multiply(&w);
         let squared_norm = alpha.iter().zip(&fitted).map(|(a, f)| a * f).sum::<f64>().max(0.0);
         let (converged, iterations) = (found.converged, found.iterations);
-        Ok(RidgePoint { ridge, alpha, offset: found.intercept, fitted, squared_norm, converged, iterations })
+        Ok(RidgePoint {
+            ridge,
+            alpha,
+            offset: found.intercept,
+            fitted,
+            elsewhere: Vec::new(),
+            squared_norm,
+            converged,
+            iterations,
+        })
     }
 }
 

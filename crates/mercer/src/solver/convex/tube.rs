@@ -17,6 +17,16 @@ pub(crate) struct Dual<'a> {
     pub go_on: &'a (dyn Fn() -> bool + Sync),
 }
 
+impl Dual<'_> {
+    /// The rows of K that are not the problem's, in order.
+    fn others(&self) -> Vec<usize> {
+        let Some(places) = self.places else { return Vec::new() };
+        let mut is_own = vec![false; self.rows.len()];
+        places.iter().for_each(|place| is_own[*place] = true);
+        (0..is_own.len()).filter(|place| !is_own[*place]).collect()
+    }
+}
+
 impl RidgeSolver for Dual<'_> {
     fn at(&self, ridge: f64, tolerance: f64, start: Option<&RidgePoint>) -> Result<RidgePoint> {
         let problem = &self.problem;
@@ -55,7 +65,16 @@ impl RidgeSolver for Dual<'_> {
             has_offset: problem.has_offset,
         };
         let near = start.map(|point| spread(&|i| point.alpha[i]));
-        let near_fitted = start.filter(|point| point.fitted.len() == n).map(|point| spread(&|i| point.fitted[i]));
+        let others = self.others();
+        let mut near_fitted = start.filter(|point| point.fitted.len() == n).map(|point| spread(&|i| point.fitted[i]));
+        // The solver's sums are of all rows of K; what it starts from must be, for those of the others to be right.
+        let knows_others = match (&mut near_fitted, start) {
+            (Some(fitted), Some(point)) if point.elsewhere.len() == others.len() => {
+                others.iter().zip(&point.elsewhere).for_each(|(place, value)| fitted[*place] = *value);
+                true
+            }
+            (near_fitted, _) => near_fitted.is_none(),
+        };
         let settings = BoxSettings {
             tolerance,
             start: near.as_deref(),
@@ -70,6 +89,8 @@ impl RidgeSolver for Dual<'_> {
             None => values,
             Some(places) => places.iter().map(|place| values[*place]).collect(),
         };
+        let elsewhere =
+            if knows_others { others.iter().map(|place| found.fitted[*place]).collect() } else { Vec::new() };
         let (alpha, fitted) = (own(found.alpha), own(found.fitted));
         let squared_norm = alpha.iter().zip(&fitted).map(|(a, f)| a * f).sum::<f64>().max(0.0);
         Ok(RidgePoint {
@@ -77,6 +98,7 @@ impl RidgeSolver for Dual<'_> {
             alpha,
             offset: found.offset,
             fitted,
+            elsewhere,
             squared_norm,
             converged: found.converged,
             iterations: found.iterations,

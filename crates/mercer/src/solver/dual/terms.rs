@@ -1,7 +1,9 @@
 //! The loss ℓᵢ that a box, a kink and a curvature stand for; the best offset; the duality gap.
 
 use super::BoxProblem;
+use super::lanes::{LANES, Lanes, lanes_of};
 use crate::linalg::double;
+use crate::simd::vectorize;
 
 /// A point of the dual, measured.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -20,7 +22,7 @@ impl Judgement {
 
 /// A residual that is beyond the kink by so little, relative to what it is the difference of, is on it: a wide box would
 /// make a loss out of rounding.
-const ROUNDING: f64 = 4.0 * f64::EPSILON;
+pub(super) const ROUNDING: f64 = 4.0 * f64::EPSILON;
 
 impl BoxProblem<'_> {
     /// The a in the box that gives ℓᵢ its value at v: clip(soft(t − v, ε)/q).
@@ -91,68 +93,67 @@ pub(super) fn is_constant_enough(problem: &BoxProblem<'_>) -> bool {
 
 /// The same at an offset that is given: any offset bounds from above.
 pub(crate) fn judge_at(problem: &BoxProblem<'_>, alpha: &[f64], fitted: &[f64], offset: f64) -> Judgement {
-    let (mut losses, mut gap) = (double::Double::default(), double::Double::default());
-    for i in 0..alpha.len() {
-        let v = fitted[i] + offset;
-        let best = problem.best_response(i, v);
-        let loss = problem.payoff(i, best, v);
-        // Most rows have no loss and no coefficient, and adding waits for the sum before.
-        if best != 0.0 {
-            losses = losses.add(loss);
-        }
-        if best != alpha[i] {
-            gap = gap.add(shortfall(problem, i, alpha[i], best, v));
-        }
-    }
+    let (losses, gap) = vectorize(
+        #[inline(always)]
+        || losses_and_gap(problem, alpha, fitted, offset),
+    );
     // Σ α is 0 up to rounding; what is left of it belongs to the gap, for the dual objective has no offset.
     let rest = if problem.has_offset { double::sum(alpha.iter().copied()).value() * offset } else { 0.0 };
-    let primal = 0.5 * double::dot(alpha, fitted).value() + losses.value();
-    Judgement { offset, primal, gap: (gap.value() + rest.abs()).max(0.0) }
+    let primal = 0.5 * double::dot(alpha, fitted).value() + losses;
+    Judgement { offset, primal, gap: (gap + rest.abs()).max(0.0) }
 }
 
-/// How much less than the best response an α pays: ≥ 0, and without cancellation when the two are close.
+/// Σ ℓᵢ and Σ of what each α pays less than its best response: no term is negative, so lanes lose nothing.
 #[inline(always)]
-fn shortfall(problem: &BoxProblem<'_>, i: usize, a: f64, best: f64, v: f64) -> f64 {
-    let residual = problem.target[i] - v;
-    let (epsilon, curvature) = (problem.epsilon[i], problem.curvature[i]);
-    // p(best) − p(a) along the straight piece of |·| that both share, or through 0.
-    let nothing = ROUNDING * (problem.target[i].abs() + v.abs());
-    let piece = |from: f64, to: f64, sign: f64| {
-        let slope = residual - epsilon * sign - 0.5 * curvature * (to + from);
-        if slope.abs() <= nothing { 0.0 } else { (to - from) * slope }
-    };
-    if a == best {
-        0.0
-    } else if a * best < 0.0 {
-        piece(a, 0.0, a.signum()) + piece(0.0, best, best.signum())
-    } else {
-        let sign = if a == 0.0 { best.signum() } else { a.signum() };
-        piece(a, best, sign)
+fn losses_and_gap(problem: &BoxProblem<'_>, alpha: &[f64], fitted: &[f64], offset: f64) -> (f64, f64) {
+    let (mut losses, mut gaps) = ([0.0; LANES], [0.0; LANES]);
+    for from in (0..alpha.len()).step_by(LANES) {
+        let row = Lanes::of(problem, fitted, from);
+        let a = lanes_of(alpha, from);
+        for l in 0..LANES {
+            let v = row.fitted[l] + offset;
+            let best = row.best_response(l, v);
+            losses[l] += row.payoff(l, best, v);
+            gaps[l] += row.shortfall(l, a[l], best, v);
+        }
     }
-    .max(0.0)
+    (losses.iter().sum(), gaps.iter().sum())
+}
+
+/// Σ of the best responses at an offset, to the accuracy of plain sums.
+fn pull_of_all(problem: &BoxProblem<'_>, fitted: &[f64], offset: f64) -> f64 {
+    vectorize(
+        #[inline(always)]
+        || {
+            let mut sums = [0.0; LANES];
+            for from in (0..fitted.len()).step_by(LANES) {
+                let row = Lanes::of(problem, fitted, from);
+                for l in 0..LANES {
+                    sums[l] += row.best_response(l, row.fitted[l] + offset);
+                }
+            }
+            sums.iter().sum()
+        },
+    )
 }
 
 /// An offset near `guess` that is as good as the best up to the accuracy that judging on the way needs: the pull changes
 /// its sign there.
 pub(super) fn near_offset(problem: &BoxProblem<'_>, fitted: &[f64], guess: f64, width: f64) -> f64 {
-    let mut pull = Pull { problem, fitted, rows: (0..fitted.len()).collect(), settled: double::Double::default() };
     let mut range = (guess, guess);
     let mut reach = width.abs().max(1e-12 * guess.abs()).max(f64::MIN_POSITIVE);
-    let is_left = pull.at(guess) > 0.0;
+    let is_left = pull_of_all(problem, fitted, guess) > 0.0;
     for _ in 0..60 {
         let next = if is_left { guess + reach } else { guess - reach };
-        if (pull.at(next) > 0.0) != is_left {
+        if (pull_of_all(problem, fitted, next) > 0.0) != is_left {
             range = if is_left { (guess, next) } else { (next, guess) };
             break;
         }
         reach *= 4.0;
     }
-    for step in 0..12 {
-        if step % Pull::NARROW_EVERY == 0 {
-            pull.narrow(range);
-        }
+    for _ in 0..12 {
         let middle = 0.5 * (range.0 + range.1);
-        if pull.at(middle) > 0.0 {
+        if pull_of_all(problem, fitted, middle) > 0.0 {
             range.0 = middle;
         } else {
             range.1 = middle;
