@@ -70,7 +70,7 @@ pub fn run(options: &CompareOptions, common: &Common) -> anyhow::Result<Done> {
     if of_classes {
         Classes::read(&frame, &roles.targets[0])?;
     }
-    let rule = FoldRule { folds: options.folds, repeats: options.repeats, in_order: false };
+    let rule = FoldRule { repeats: options.repeats, ..FoldRule::random(options.folds) };
     let folds = outer_folds(&frame, &roles, &rule, common.seed)?;
     let progress = Progress::start(common.quiet);
     let bench = Bench { options, common, frame: &frame, roles: &roles, folds: &folds, progress };

@@ -5,7 +5,7 @@ mod picture;
 use std::io::Write;
 
 use mercer::Fitted;
-use mercer::criterion::Criterion;
+use mercer::criterion::{Criterion, FoldRule};
 use mercer::data::{Column, Frame};
 use mercer::plan::Method;
 use mercer::select::PathPoint;
@@ -85,10 +85,10 @@ impl Found {
     }
 }
 
-/// `kfold:5` rather than `kfold(folds=5,repeats=1)`.
+/// `kfold:5` for `kfold(folds=5,repeats=1)`.
 fn short_spec(criterion: &Criterion) -> String {
     match criterion {
-        Criterion::KFold(rule) if rule.repeats == 1 && !rule.in_order => format!("kfold:{}", rule.folds),
+        Criterion::KFold(rule) if *rule == FoldRule::random(rule.folds) => format!("kfold:{}", rule.folds),
         other => other.spec(),
     }
 }

@@ -80,11 +80,10 @@ pub fn outer_folds(frame: &Frame, roles: &Roles, rule: &FoldRule, seed: u64) -> 
         None => None,
     };
     let folds = Folds::draw(rule, usable.len(), groups.as_deref(), seed)?;
-    let in_table = |rows: &Vec<usize>| rows.iter().map(|row| usable[*row]).collect();
-    Ok(Folds { groups: folds.groups.iter().map(in_table).collect(), repeats: folds.repeats })
+    Ok(folds.moved(&usable))
 }
 
-/// Fits on all rows but a fold's with `fit`, predicts the fold, and goes on to the next. Errors are weighted like the rows.
+/// Fits on all rows but a fold's (of rows in order of time: on the earlier ones) with `fit`, predicts the fold, and goes on to the next. Errors are weighted like the rows.
 pub fn assess<P: Predicts>(
     frame: &Frame,
     roles: &Roles,
@@ -103,9 +102,7 @@ pub fn assess<P: Predicts>(
         sums: vec![Sums::default(); roles.targets.len()],
     };
     for (index, fold) in folds.groups.iter().enumerate() {
-        let mut is_held_out = vec![false; frame.rows()];
-        fold.iter().for_each(|row| is_held_out[*row] = true);
-        let kept: Vec<usize> = (0..frame.rows()).filter(|row| !is_held_out[*row]).collect();
+        let kept = folds.kept(index, frame.rows());
         let started = std::time::Instant::now();
         let model = fit(&frame.select_rows(&kept), index)?;
         found.seconds.push(started.elapsed().as_secs_f64());
@@ -157,7 +154,7 @@ mod tests {
         let mut frame = Frame::new(4);
         frame.push("y", Column::Number(vec![1.0, 2.0, 3.0, 4.0])).unwrap();
         let roles = Roles { targets: vec!["y".into()], ..Roles::default() };
-        let folds = Folds { groups: vec![vec![0, 1], vec![2, 3]], repeats: 1 };
+        let folds = Folds::of(vec![vec![0, 1], vec![2, 3]], 1);
         let found = assess(&frame, &roles, &folds, |training, fold| {
             assert_eq!(training.rows(), 2);
             Ok(Constant(if fold == 0 { 1.0 } else { 3.0 }))

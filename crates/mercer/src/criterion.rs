@@ -6,14 +6,17 @@
 //! | [`formula`] | `gcv`, `fpe`, `aic`, … , `dee`: functions of the training error and the degrees of freedom |
 //! | [`metric`] | `tri`, `adj`: distances between the fits themselves, on rows without target |
 //! | [`folds`] | which rows are held out together |
+//! | [`forward`] | blocks of later rows, predicted from earlier ones |
 
 pub mod folds;
+pub mod forward;
 pub mod formula;
 pub mod held_out;
 pub mod metric;
 
 pub use folds::Folds;
-pub use held_out::{LeaveOneOut, k_fold, leave_one_out};
+pub use forward::Forward;
+pub use held_out::{HeldOutRows, LeaveOneOut, k_fold, leave_one_out};
 
 use crate::error::{Error, Result};
 use crate::table::{self, Arguments, Entry, Parameter, Reader, Value};
@@ -40,8 +43,31 @@ pub struct FoldRule {
     pub folds: usize,
     /// How often they are drawn anew.
     pub repeats: usize,
-    /// Whether folds are blocks of consecutive rows.
-    pub in_order: bool,
+    /// Which rows a fold has, and which rows predict it.
+    pub order: Order,
+}
+
+/// Which rows a fold has, and which rows predict it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    /// Rows drawn at random, predicted from all others.
+    Random,
+    /// Blocks of consecutive rows, predicted from all others: later rows predict earlier ones, too.
+    Blocks,
+    /// Blocks of consecutive rows in order of time, predicted from earlier rows only.
+    Forward(Forward),
+}
+
+impl FoldRule {
+    /// So many random folds, drawn once; all groups, each a fold, for 0.
+    pub fn random(folds: usize) -> Self {
+        FoldRule { folds, repeats: 1, order: Order::Random }
+    }
+
+    /// Whether rows are in order of time, so that nothing may be learned from later ones.
+    pub fn is_forward(&self) -> bool {
+        matches!(self.order, Order::Forward(_))
+    }
 }
 
 const ENTRIES: &[Entry<Criterion>] = &[
@@ -57,9 +83,19 @@ const ENTRIES: &[Entry<Criterion>] = &[
         parameters: &[
             Parameter { name: "folds", default: "10", about: "at least 2; kfold:5 is kfold(folds=5)" },
             Parameter { name: "repeats", default: "1", about: "how often the folds are drawn" },
-            Parameter { name: "order", default: "random", about: "random, or time: blocks of consecutive rows" },
+            Parameter {
+                name: "order",
+                default: "random",
+                about: "random; blocks: of consecutive rows, each predicted from all others; time: forward(folds=…)",
+            },
         ],
         build: build_k_fold,
+    },
+    Entry {
+        name: "forward",
+        formula: "mean square of the residuals of blocks of later rows, each predicted from earlier rows; rows in order of time",
+        parameters: forward::PARAMETERS,
+        build: forward::build,
     },
     formula_entry("gcv", "R/(1−p)²", |_| Ok(Criterion::Formula(Formula::Gcv))),
     formula_entry("fpe", "R(1+p)/(1−p)", |_| Ok(Criterion::Formula(Formula::Fpe))),
@@ -108,13 +144,18 @@ fn build_k_fold(arguments: &Arguments) -> Result<Criterion> {
             return Err(arguments.refuse(name, "a whole number", &Value::Number(value)));
         }
     }
-    let in_order = match arguments.get("order") {
-        None => false,
-        Some(Value::Word(word)) if word == "random" => false,
-        Some(Value::Word(word)) if word == "time" => true,
-        Some(other) => return Err(arguments.refuse("order", "random or time", other)),
+    let order = match arguments.get("order") {
+        None => Order::Random,
+        Some(Value::Word(word)) if word == "random" => Order::Random,
+        Some(Value::Word(word)) if word == "blocks" => Order::Blocks,
+        Some(Value::Word(word)) if word == "time" => Order::Forward(Forward::default()),
+        Some(other) => return Err(arguments.refuse("order", "random, blocks or time", other)),
     };
-    Ok(Criterion::KFold(FoldRule { folds: folds as usize, repeats: repeats as usize, in_order }))
+    if order != Order::Random && repeats != 1.0 {
+        let must = "1 with order=blocks or order=time, which leave nothing to draw";
+        return Err(arguments.refuse("repeats", must, &Value::Number(repeats)));
+    }
+    Ok(Criterion::KFold(FoldRule { folds: folds as usize, repeats: repeats as usize, order }))
 }
 
 /// All criteria, in the order in which they are listed to a person.
@@ -123,12 +164,19 @@ pub fn all() -> Vec<&'static Entry<Criterion>> {
 }
 
 impl Criterion {
-    /// Reads a spec: `loo`, `kfold:5`, `kfold(folds=10,repeats=3)`, `gcv`, ….
+    /// Reads a spec: `loo`, `kfold:5`, `kfold(folds=10,repeats=3)`, `forward(folds=5,gap=2)`, `gcv`, ….
     pub fn parse(spec: &str) -> Result<Self> {
         let trimmed = spec.trim();
         // People write the number of folds after a colon.
-        if let Some(folds) = trimmed.strip_prefix("kfold:") {
-            return Criterion::parse(&format!("kfold(folds={folds})"));
+        for name in ["kfold", "forward"] {
+            if let Some(folds) = trimmed.strip_prefix(name).and_then(|rest| rest.strip_prefix(':')) {
+                // `kfold:5(order=blocks)` is read as well.
+                let spec = match folds.split_once('(') {
+                    Some((folds, rest)) => format!("{name}(folds={folds},{rest}"),
+                    None => format!("{name}(folds={folds})"),
+                };
+                return Criterion::parse(&spec);
+            }
         }
         let trimmed = match trimmed {
             "sc" => "schwarz",
@@ -146,10 +194,11 @@ impl Criterion {
     pub fn spec(&self) -> String {
         match self {
             Criterion::LeaveOneOut => "loo".into(),
-            Criterion::KFold(rule) => {
-                let order = if rule.in_order { ",order=time" } else { "" };
-                format!("kfold(folds={},repeats={}{order})", rule.folds, rule.repeats)
-            }
+            Criterion::KFold(rule) => match &rule.order {
+                Order::Random => format!("kfold(folds={},repeats={})", rule.folds, rule.repeats),
+                Order::Blocks => format!("kfold(folds={},repeats={},order=blocks)", rule.folds, rule.repeats),
+                Order::Forward(forward) => forward.spec(rule.folds),
+            },
             Criterion::Formula(formula) => formula.name().into(),
             Criterion::Metric(rule) => rule.name().into(),
         }
@@ -174,6 +223,11 @@ impl Criterion {
             let least = values.iter().copied().filter(|value| value.is_finite()).fold(f64::INFINITY, f64::min);
             values.iter().rposition(|value| *value <= least + least.abs() * 1e-9 && value.is_finite())
         })
+    }
+
+    /// Whether rows are in order of time, so that nothing may be learned from later ones.
+    pub fn is_forward(&self) -> bool {
+        matches!(self, Criterion::KFold(rule) if rule.is_forward())
     }
 
     /// Whether rows without target are needed.
@@ -220,8 +274,11 @@ mod tests {
             let criterion = Criterion::parse(entry.name).unwrap();
             assert_eq!(Criterion::parse(&criterion.spec()).unwrap(), criterion);
         }
-        let folds = Criterion::parse("kfold(folds=5, repeats=3, order=time)").unwrap();
-        assert_eq!(folds, Criterion::KFold(FoldRule { folds: 5, repeats: 3, in_order: true }));
+        let folds = Criterion::parse("kfold(folds=5, order=blocks)").unwrap();
+        assert_eq!(folds, Criterion::KFold(FoldRule { folds: 5, repeats: 1, order: Order::Blocks }));
+        assert_eq!(folds.spec(), "kfold(folds=5,repeats=1,order=blocks)");
+        assert_eq!(Criterion::parse("kfold:5(order=blocks)").unwrap(), folds);
+        assert!(Criterion::parse("kfold(folds=5, repeats=3, order=blocks)").is_err());
         assert_eq!(Criterion::parse("kfold:7").unwrap().spec(), "kfold(folds=7,repeats=1)");
         assert!(Criterion::parse("lou").unwrap_err().to_string().contains("did you mean loo"));
         assert!(Criterion::parse("kfold:1").is_err() && Criterion::parse("kfold:2.5").is_err());

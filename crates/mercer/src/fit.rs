@@ -9,7 +9,7 @@ pub(crate) use run::kernel_for;
 
 use std::sync::Arc;
 
-use crate::criterion::{Criterion, LeaveOneOut};
+use crate::criterion::{Criterion, HeldOutRows, LeaveOneOut};
 use crate::data::{Design, Encoding, Frame, Missing, Roles, Scale, TextAs};
 use crate::error::{Error, Result};
 use crate::journal::SharedJournal;
@@ -87,6 +87,9 @@ pub struct Fitted {
     pub solutions: Vec<Solution>,
     /// Leave-one-out residuals of each target, where they exist.
     pub leave_one_out: Vec<Option<LeaveOneOut>>,
+    /// Where the criterion is forward chaining ([`crate::criterion::Forward`]): the residuals of the predicted rows of each target, in the place of
+    /// leave-one-out residuals.
+    pub forward: Vec<Option<HeldOutRows>>,
     /// The decomposition, if one was made ([`Fit::keep_spectrum`] sees to it): any other λ or exponent follows from it without a new one.
     pub spectrum: Option<Spectrum>,
     /// The method that was used, and the memory it was expected to take.

@@ -176,7 +176,7 @@ impl Learn {
             kernels: vec![kernel],
             exponents: vec![2.0],
             lambdas: None,
-            criterion: Criterion::KFold(FoldRule { folds: 5, repeats: 1, in_order: false }),
+            criterion: Criterion::KFold(FoldRule::random(5)),
             measure: None,
             one_standard_error: false,
             refine: true,

@@ -40,6 +40,7 @@ mod tikhonov;
 
 use crate::error::{Error, Result};
 
+pub(crate) use cross_validation::validated;
 pub use cross_validation::{CrossValidated, cross_validate};
 pub use features::{Features, Sparse};
 pub use kernel_lasso::kernel_lasso_path;

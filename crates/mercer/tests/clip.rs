@@ -76,7 +76,7 @@ fn held_out_errors_are_those_of_clipped_refits() {
 #[test]
 fn folds_are_those_of_clipped_refits() {
     let (x, y, _) = problem(60);
-    let rule = FoldRule { folds: 5, repeats: 1, in_order: true };
+    let rule = FoldRule { folds: 5, repeats: 1, order: mercer::criterion::Order::Blocks };
     for exponent in [0.5, 1.5, 2.0] {
         let lambdas = if exponent < 1.0 { [1e-3, 1e-2] } else { [1e-6, 1e-4] };
         let fit = Fit::new(Gaussian::lengthscale(1.5)).exponent(exponent).lambdas(&lambdas).on_grid();

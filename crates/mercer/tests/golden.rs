@@ -135,7 +135,7 @@ fn check_folds(case: &Case<'_>) {
     let spectrum = case.fitted.spectrum.as_ref().expect("a spectrum");
     let target = spectrum.target(&numbers(&case.file["y"])).expect("a target");
     let groups: Vec<Vec<usize>> = (0..4).map(|fold| (fold..want.len()).step_by(4).collect()).collect();
-    let folds = Folds { groups, repeats: 1 };
+    let folds = Folds::of(groups, 1);
     let residuals = k_fold(spectrum, &[&target], case.exponent, case.lambda, &folds).expect("residuals");
     let mut got = vec![0.0; want.len()];
     for (rows, residuals) in folds.groups.iter().zip(&residuals) {

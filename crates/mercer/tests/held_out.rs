@@ -1,6 +1,6 @@
 //! Held-out errors without refits against refits, on random problems (TRUST B7).
 
-use mercer::criterion::{Criterion, FoldRule, Folds, k_fold, leave_one_out};
+use mercer::criterion::{Criterion, FoldRule, Folds, Order, k_fold, leave_one_out};
 use mercer::kernel::{self, Points, SharedKernel};
 use mercer::prelude::*;
 use mercer::solver::power;
@@ -48,7 +48,11 @@ fn problem(seed: u64) -> Problem {
     let weights = (seed % 4 == 1).then(|| (0..rows).map(|_| 0.2 + 3.0 * uniform(&mut random)).collect());
     let group: Vec<u32> = (0..rows).map(|row| (row % 4) as u32).collect();
     let by_group = seed.is_multiple_of(2);
-    let rule = FoldRule { folds: 3, repeats: 1 + (seed % 2) as usize, in_order: seed % 5 == 4 };
+    let rule = FoldRule {
+        folds: 3,
+        repeats: 1 + (seed % 2) as usize,
+        order: if seed % 5 == 4 { Order::Blocks } else { Order::Random },
+    };
     let folds = Folds::draw(&rule, rows, by_group.then_some(&group[..]), seed).unwrap();
     let points = Points::new(&x);
     Problem {
@@ -194,7 +198,7 @@ fn surfaces_equal_single_evaluations() {
             }
         }
         // Folds, drawn as the fit draws them.
-        let rule = FoldRule { folds: 3, repeats: 2, in_order: false };
+        let rule = FoldRule { folds: 3, repeats: 2, order: Order::Random };
         let folds = Folds::draw(&rule, y.len(), None, 1).unwrap();
         let held_out = base.criterion(Criterion::KFold(rule)).fit_weighted(
             &x,

@@ -231,7 +231,7 @@ fn what_has_no_interval_is_refused_with_what_must_hold() {
     assert!(text.contains("at least 19 ") && text.ends_with("got 12"), "{text}");
     assert_eq!(rows_needed(0.95), 19);
     assert!(refused(&model, own(), &Method::JackknifePlus, 1.0).contains("below 1"));
-    let broken = Method::CvPlus(Folds { groups: vec![(0..6).collect(), (5..12).collect()], repeats: 1 });
+    let broken = Method::CvPlus(Folds::of(vec![(0..6).collect(), (5..12).collect()], 1));
     assert!(refused(&model, own(), &broken, 0.9).contains("each of the 12 rows"));
     // Other rows than those of the fit.
     let (other, other_y) = draw(12, 0.2, &mut random);

@@ -17,7 +17,7 @@ const FEWER_STEPS: [f64; 3] = [1e-2, 1e-1, 1.0];
 /// A fit with these losses to choose from; `force` is what one row pulls with, in spreads of the target.
 pub fn learner(task: &Task<'_>, losses: Vec<Vec<SharedLoss>>, kernel: &str, force: f64) -> Result<Learn> {
     let lambdas = lambdas(task, &STEPS, force);
-    let folds = FoldRule { folds: 5.min(task.training.rows()), repeats: 1, in_order: false };
+    let folds = FoldRule::random(5.min(task.training.rows()));
     Ok(with(losses, vec![kernel::parse(kernel)?], None, task.rows)
         .lambdas(&lambdas)
         .criterion(Criterion::KFold(folds))

@@ -184,7 +184,7 @@ impl Automatic {
         let count = if rows < FEW { rows } else { FOLDS };
         let groups = design.groups.as_deref();
         let units = groups.map_or(rows, |g| g.iter().collect::<std::collections::HashSet<_>>().len());
-        Folds::draw(&FoldRule { folds: count.min(units), repeats: 1, in_order: false }, rows, groups, self.seed)
+        Folds::draw(&FoldRule::random(count.min(units)), rows, groups, self.seed)
     }
 
     /// Learns every candidate that suits the table, and the best of them once more with logarithms of skewed columns; the
@@ -306,7 +306,7 @@ impl Automatic {
             if let Some(copies) = design.copies() {
                 // A row is not held out while a copy of it stays.
                 design.groups = Some(copies);
-                fit = fit.criterion(Criterion::KFold(FoldRule { folds: 0, repeats: 1, in_order: false }));
+                fit = fit.criterion(Criterion::KFold(FoldRule::random(0)));
             }
             let fitted = fit.fit_design(design)?;
             return Ok(Best { index: first, fitted, learned: learned.clone(), on_all_rows: HashMap::new() });

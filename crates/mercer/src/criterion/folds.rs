@@ -5,19 +5,57 @@ use std::collections::HashMap;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-use super::FoldRule;
+use super::{FoldRule, Order};
 use crate::error::{Error, Result};
 
-/// Sets of rows, each of which is held out once. Within one repeat every row is in exactly one of them.
+/// Sets of rows, each of which is held out once. Within one repeat every row is in exactly one of them; of rows in order of time the
+/// first ones are in none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Folds {
     /// The held-out rows, in rising order.
     pub groups: Vec<Vec<usize>>,
     /// How many times the whole data was divided.
     pub repeats: usize,
+    /// The rows that predict each fold, where those are not all others.
+    pub(super) training: Option<Vec<Vec<usize>>>,
 }
 
 impl Folds {
+    /// Folds whose rows are predicted from all others.
+    pub fn of(groups: Vec<Vec<usize>>, repeats: usize) -> Self {
+        Folds { groups, repeats, training: None }
+    }
+
+    /// Whether only earlier rows predict a fold.
+    pub fn is_forward(&self) -> bool {
+        self.training.is_some()
+    }
+
+    /// The rows that predict a fold, in rising order, of a table with this number of rows.
+    pub fn kept(&self, fold: usize, rows: usize) -> Vec<usize> {
+        if let Some(training) = &self.training {
+            return training[fold].clone();
+        }
+        let mut is_held_out = vec![false; rows];
+        self.groups[fold].iter().for_each(|row| is_held_out[*row] = true);
+        (0..rows).filter(|row| !is_held_out[*row]).collect()
+    }
+
+    /// The same folds of a table in which row i has the place `places[i]`.
+    pub(crate) fn moved(&self, places: &[usize]) -> Self {
+        let moved = |rows: &Vec<usize>| rows.iter().map(|row| places[*row]).collect();
+        let training = self.training.as_ref().map(|training| training.iter().map(moved).collect());
+        Folds { groups: self.groups.iter().map(moved).collect(), repeats: self.repeats, training }
+    }
+
+    /// All rows that are held out, each once, in rising order.
+    pub fn held_out_rows(&self) -> Vec<usize> {
+        let mut rows: Vec<usize> = self.groups.iter().flatten().copied().collect();
+        rows.sort_unstable();
+        rows.dedup();
+        rows
+    }
+
     /// Draws folds by a rule. Rows with the same entry of `group` stay together; portable for a given seed.
     pub fn draw(rule: &FoldRule, rows: usize, group: Option<&[u32]>, seed: u64) -> Result<Self> {
         if rows < 2 {
@@ -30,6 +68,9 @@ impl Folds {
         if units.len() < 2 {
             return Err(Error::argument("the groups", "at least two, so that one can be held out", units.len()));
         }
+        if let Order::Forward(forward) = &rule.order {
+            return forward.folds(rule.folds, &units, group.is_some());
+        }
         let count = if rule.folds == 0 { units.len() } else { rule.folds };
         if count > units.len() {
             let what = if group.is_some() { "groups" } else { "rows" };
@@ -37,22 +78,23 @@ impl Folds {
             return Err(Error::argument("the number of folds", must, count));
         }
         let mut random = ChaCha8Rng::seed_from_u64(seed);
-        let repeats = if rule.in_order || rule.folds == 0 { 1 } else { rule.repeats };
+        let in_order = rule.order == Order::Blocks;
+        let repeats = if in_order || rule.folds == 0 { 1 } else { rule.repeats };
         let mut groups = Vec::with_capacity(count * repeats);
         for _ in 0..repeats {
             let mut order: Vec<usize> = (0..units.len()).collect();
-            if !rule.in_order && rule.folds != 0 {
+            if !in_order && rule.folds != 0 {
                 shuffle(&mut order, &mut random);
             }
-            let parts = if rule.in_order { blocks(&order, &units, rows, count) } else { dealt(&order, &units, count) };
+            let parts = if in_order { blocks(&order, &units, rows, count) } else { dealt(&order, &units, count) };
             groups.extend(parts);
         }
-        Ok(Folds { groups, repeats })
+        Ok(Folds::of(groups, repeats))
     }
 
     /// Ten, or five … random folds without groups.
     pub fn random(rows: usize, folds: usize, seed: u64) -> Result<Self> {
-        Folds::draw(&FoldRule { folds, repeats: 1, in_order: false }, rows, None, seed)
+        Folds::draw(&FoldRule::random(folds), rows, None, seed)
     }
 }
 
@@ -134,14 +176,15 @@ mod tests {
 
     #[test]
     fn every_row_is_held_out_once_per_repeat_in_folds_of_even_size() {
-        for (rows, folds, repeats, in_order) in
-            [(10, 3, 2, false), (10, 10, 1, false), (11, 4, 1, true), (2, 2, 1, true)]
+        use Order::{Blocks, Random};
+        for (rows, folds, repeats, order) in
+            [(10, 3, 2, Random), (10, 10, 1, Random), (11, 4, 1, Blocks), (2, 2, 1, Blocks)]
         {
-            let drawn = Folds::draw(&FoldRule { folds, repeats, in_order }, rows, None, 7).unwrap();
+            let drawn = Folds::draw(&FoldRule { folds, repeats, order }, rows, None, 7).unwrap();
             assert!(is_partition(&drawn, rows));
             assert!(drawn.groups.iter().all(|group| (rows / folds..=rows / folds + 1).contains(&group.len())));
         }
-        let blocks = Folds::draw(&FoldRule { folds: 3, repeats: 5, in_order: true }, 9, None, 7).unwrap();
+        let blocks = Folds::draw(&FoldRule { folds: 3, repeats: 5, order: Order::Blocks }, 9, None, 7).unwrap();
         assert_eq!(blocks.groups, vec![vec![0, 1, 2], vec![3, 4, 5], vec![6, 7, 8]]);
     }
 
@@ -173,7 +216,7 @@ mod tests {
     #[test]
     fn groups_stay_together() {
         let group: Vec<u32> = (0..30).map(|row| row % 7).collect();
-        let drawn = Folds::draw(&FoldRule { folds: 3, repeats: 2, in_order: false }, 30, Some(&group), 1).unwrap();
+        let drawn = Folds::draw(&FoldRule { folds: 3, repeats: 2, order: Order::Random }, 30, Some(&group), 1).unwrap();
         assert!(is_partition(&drawn, 30));
         for fold in &drawn.groups {
             for code in 0..7 {
@@ -181,9 +224,9 @@ mod tests {
                 assert!(inside == 0 || inside == group.iter().filter(|c| **c == code).count());
             }
         }
-        let all = Folds::draw(&FoldRule { folds: 0, repeats: 1, in_order: false }, 30, Some(&group), 1).unwrap();
+        let all = Folds::draw(&FoldRule::random(0), 30, Some(&group), 1).unwrap();
         assert_eq!(all.groups.len(), 7);
-        assert!(Folds::draw(&FoldRule { folds: 8, repeats: 1, in_order: false }, 30, Some(&group), 1).is_err());
-        assert!(Folds::draw(&FoldRule { folds: 2, repeats: 1, in_order: false }, 30, Some(&[0; 30]), 1).is_err());
+        assert!(Folds::draw(&FoldRule::random(8), 30, Some(&group), 1).is_err());
+        assert!(Folds::draw(&FoldRule::random(2), 30, Some(&[0; 30]), 1).is_err());
     }
 }

@@ -10,7 +10,7 @@ use crate::solver::power;
 use crate::spectrum::interpolation::Lanes;
 use crate::spectrum::row_tables::MANY_ROWS;
 use crate::spectrum::{
-    DeletedGroup, FormTarget, Grid, Remembered, RowTables, Spectrum, Tabulated, Target, TridiagonalForm,
+    DeletedGroup, FormTarget, Grid, PartOfRows, Remembered, RowTables, Spectrum, Tabulated, Target, TridiagonalForm,
 };
 
 /// Leave-one-out residuals yᵢ − f₋ᵢ(xᵢ) − b₋ᵢ and their weighted mean square.
@@ -33,16 +33,20 @@ impl LeaveOneOut {
 
     /// The distance within which this share of the rows is predicted by the fits without them.
     pub fn within(&self, share: f64) -> f64 {
-        let mut sizes: Vec<f64> = self.residuals.iter().map(|e| e.abs()).collect();
-        sizes.sort_unstable_by(f64::total_cmp);
-        let place = (share * sizes.len() as f64 - 1e-9).ceil().max(1.0) as usize;
-        sizes.get(place - 1).or(sizes.last()).copied().unwrap_or(f64::NAN)
+        within_share(&self.residuals, share)
     }
 
     /// The root of the mean square.
     pub fn rmse(&self) -> f64 {
         self.mse.sqrt()
     }
+}
+
+fn within_share(residuals: &[f64], share: f64) -> f64 {
+    let mut sizes: Vec<f64> = residuals.iter().map(|e| e.abs()).collect();
+    sizes.sort_unstable_by(f64::total_cmp);
+    let place = (share * sizes.len() as f64 - 1e-9).ceil().max(1.0) as usize;
+    sizes.get(place - 1).or(sizes.last()).copied().unwrap_or(f64::NAN)
 }
 
 /// Leave-one-out residuals of the m-power problem, for each of several λ (best in rising order: each row's
@@ -129,7 +133,60 @@ fn residuals_near(tables: &RowTables, exponent: f64, log_lambda: f64) -> Option<
     residuals.iter().flatten().all(|e| e.is_finite()).then_some(residuals)
 }
 
-/// Residuals of the rows of each fold, predicted by the fit without that fold: `[fold][target][row of the fold]`.
+/// Held-out residuals of some of the rows: of those that forward chaining predicts.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HeldOutRows {
+    /// The rows, rising.
+    pub rows: Vec<usize>,
+    /// yᵢ less the prediction from earlier rows, one per row.
+    pub residuals: Vec<f64>,
+    /// (1/W) Σ w e² over these rows.
+    pub mse: f64,
+    /// Its standard error over the folds.
+    pub standard_error: f64,
+    /// 1 − mse/variance, the variance being that of these rows; `None` if the target does not vary there.
+    pub r2: Option<f64>,
+    /// Number of folds.
+    pub folds: usize,
+}
+
+impl HeldOutRows {
+    /// From residuals `[fold][row of the fold]`.
+    pub(crate) fn new(folds: &Folds, residuals: &[Vec<f64>], y: &[f64], weights: Option<&[f64]>) -> Self {
+        let weight = |row: usize| weights.map_or(1.0, |w| w[row]);
+        let mut all: Vec<(usize, f64)> = Vec::new();
+        let (mut sum, mut total, mut first, mut squares) = (0.0, 0.0, 0.0, 0.0);
+        for (held, residuals) in folds.groups.iter().zip(residuals) {
+            let own: f64 = held.iter().zip(residuals).map(|(row, e)| weight(*row) * e * e).sum();
+            let own_weight: f64 = held.iter().map(|row| weight(*row)).sum();
+            sum += own;
+            total += own_weight;
+            squares += own / own_weight * own;
+            first += held.iter().map(|row| weight(*row) * y[*row]).sum::<f64>();
+            all.extend(held.iter().copied().zip(residuals.iter().copied()));
+        }
+        let (mse, mean, count) = (sum / total, first / total, folds.groups.len());
+        let around = all.iter().map(|(row, _)| weight(*row) * (y[*row] - mean).powi(2)).sum::<f64>() / total;
+        let standard_error = ((squares / total - mse * mse).max(0.0) / (count as f64 - 1.0).max(1.0)).sqrt();
+        let r2 = (around > 1e-12 * mean * mean && around > 0.0).then(|| 1.0 - mse / around);
+        all.sort_by_key(|(row, _)| *row);
+        let (rows, residuals) = all.into_iter().unzip();
+        HeldOutRows { rows, residuals, mse, standard_error, r2, folds: count }
+    }
+
+    /// The distance within which this share of the rows is predicted.
+    pub fn within(&self, share: f64) -> f64 {
+        within_share(&self.residuals, share)
+    }
+
+    /// The root of the mean square.
+    pub fn rmse(&self) -> f64 {
+        self.mse.sqrt()
+    }
+}
+
+/// Residuals of the rows of each fold, predicted by the fit without that fold (of rows in order of time: by the fit to the earlier ones):
+/// `[fold][target][row of the fold]`.
 pub fn k_fold(
     spectrum: &Spectrum,
     targets: &[&Target],
@@ -138,6 +195,11 @@ pub fn k_fold(
     folds: &Folds,
 ) -> Result<Vec<Vec<Vec<f64>>>> {
     check(folds, spectrum.rows())?;
+    if folds.is_forward() {
+        let log_lambda = [libm::log(lambda)];
+        let parts = parts(spectrum, targets, folds)?;
+        return Ok(parts.iter().map(|part| part.residuals(exponent, &log_lambda).swap_remove(0)).collect());
+    }
     let residuals = folds.groups.iter().map(|rows| {
         let mut group = DeletedGroup::new(spectrum, targets, rows);
         let minimum = power::minimise(&mut group, exponent, libm::log(lambda), None);
@@ -146,6 +208,12 @@ pub fn k_fold(
         residuals
     });
     Ok(residuals.collect())
+}
+
+/// The fits to the training rows of every fold, where most rows are in none of them.
+fn parts(spectrum: &Spectrum, targets: &[&Target], folds: &Folds) -> Result<Vec<PartOfRows>> {
+    let part = |fold: usize| spectrum.part(targets, &folds.kept(fold, spectrum.rows()), &folds.groups[fold]);
+    (0..folds.groups.len()).map(part).collect()
 }
 
 /// Residuals of a group's rows, `[target][row]`, with predictions kept within the range of the other rows where that is asked for.
@@ -266,6 +334,8 @@ pub(crate) struct HeldOut {
 enum Deletions {
     Rows(Box<RowTables>),
     Groups { grid: Grid, tables: Vec<Tabulated> },
+    /// Fits to the training rows of each fold.
+    Parts(Vec<PartOfRows>),
 }
 
 /// Sums over some deletions, one number per (m, λ) and target: of errors, and of their squares per weight.
@@ -297,10 +367,14 @@ impl HeldOut {
     /// Folds.
     pub fn folds(spectrum: &Spectrum, targets: &[&Target], folds: &Folds, low: f64, high: f64) -> Result<Self> {
         check(folds, spectrum.rows())?;
-        let grid = Grid::around(spectrum.largest(), low, high, FOLD_STEP);
-        let tables = spectrum.tabulate_groups(targets, &folds.groups, &grid);
         let weights =
             folds.groups.iter().map(|rows| rows.iter().map(|row| spectrum.weight(*row)).sum()).collect::<Vec<f64>>();
+        if folds.is_forward() {
+            let deletions = Deletions::Parts(parts(spectrum, targets, folds)?);
+            return Ok(HeldOut { deletions, weights, targets: targets.len() });
+        }
+        let grid = Grid::around(spectrum.largest(), low, high, FOLD_STEP);
+        let tables = spectrum.tabulate_groups(targets, &folds.groups, &grid);
         Ok(HeldOut { deletions: Deletions::Groups { grid, tables }, weights, targets: targets.len() })
     }
 
@@ -329,6 +403,16 @@ impl HeldOut {
                 .par_iter()
                 .zip(&self.weights)
                 .map(|(table, weight)| self.group(grid, table, *weight, asked))
+                .collect(),
+            Deletions::Parts(parts) => parts
+                .par_iter()
+                .zip(&self.weights)
+                .map(|(part, weight)| {
+                    let of = |(exponent, log_lambdas): &(f64, Vec<f64>)| part.squared_errors(*exponent, log_lambdas);
+                    let sums: Vec<f64> = asked.iter().flat_map(of).collect();
+                    let squares = sums.iter().map(|sum| sum / weight * sum).collect();
+                    (sums, squares)
+                })
                 .collect(),
         };
         let total: f64 = self.weights.iter().sum();

@@ -37,7 +37,8 @@ impl Fit {
             targets,
             is_linear: self.kernels.iter().all(|kernel| kernel.linear_scale().is_some()),
             is_weighted,
-            fixed_exponent: self.fixed().map(|(exponent, _)| exponent),
+            // Forward chaining is read off a decomposition, also where λ is given.
+            fixed_exponent: self.fixed().map(|(exponent, _)| exponent).filter(|_| !self.criterion.is_forward()),
             only_ridges: self.exponents == [2.0]
                 && !self.shared_ridge
                 && suits_band(&self.criterion)

@@ -14,14 +14,14 @@ use std::sync::Arc;
 use super::{Fit, Fitted, Reduce, Solver, Tried};
 use crate::certificate::{Certificate, LowRank};
 use crate::clip::{self, Clip};
-use crate::criterion::{LeaveOneOut, leave_one_out};
+use crate::criterion::{Criterion, Folds, HeldOutRows, LeaveOneOut, k_fold, leave_one_out};
 use crate::data::Design;
 use crate::error::{Error, Result};
 use crate::kernel::combine::Combined;
 use crate::kernel::special::Equality;
 use crate::kernel::{Points, SharedKernel};
 use crate::linalg::{DecompositionCheck, Matrix};
-use crate::model::{Expansion, KeptTargets, Meaning, Model, Precision, Summary};
+use crate::model::{Expansion, HeldOut, KeptTargets, Meaning, Model, Precision, Summary};
 use crate::plan::{Method, Plan, Shape};
 use crate::select::{Choice, Extras, Judge, Search, Surface, compared_landmarks};
 use crate::solver::{Solution, spectral};
@@ -239,6 +239,7 @@ impl Fit {
         for (group, choice) in self.target_groups(targets.len()).into_iter().zip(choices) {
             let members: Vec<&Target> = group.iter().map(|t| &targets[*t]).collect();
             stage("leave-one-out")?;
+            found.forward.extend(self.forward_chained(&spectrum, &members, choice, design)?);
             let residuals = match leave_one_out(&spectrum, &members, choice.exponent, &[libm::log(choice.lambda)]) {
                 Some(mut by_lambda) => {
                     by_lambda.swap_remove(0).into_iter().map(|e| Some(LeaveOneOut::new(e, weights))).collect()
@@ -266,6 +267,28 @@ impl Fit {
         Ok(Found { check: Some(spectrum.check()), spectrum: Some(spectrum), landmarks, ..found })
     }
 
+    /// What forward chaining says of a choice, for each of these targets; `None` under any other criterion.
+    fn forward_chained(
+        &self,
+        spectrum: &Spectrum,
+        targets: &[&Target],
+        choice: Choice,
+        design: &Design,
+    ) -> Result<Vec<Option<HeldOutRows>>> {
+        let Criterion::KFold(rule) = &self.criterion else { return Ok(vec![None; targets.len()]) };
+        if !rule.is_forward() {
+            return Ok(vec![None; targets.len()]);
+        }
+        let folds = Folds::draw(rule, design.rows(), design.groups.as_deref(), self.seed)?;
+        let found = k_fold(spectrum, targets, choice.exponent, choice.lambda, &folds)?;
+        let of = |(t, target): (usize, &&Target)| {
+            let residuals: Vec<Vec<f64>> = found.iter().map(|fold| fold[t].clone()).collect();
+            let y = target.observed(spectrum);
+            Some(HeldOutRows::new(&folds, &residuals, &y, design.weights.as_deref()))
+        };
+        Ok(targets.iter().enumerate().map(of).collect())
+    }
+
     fn assemble(&self, design: Design, kernel: SharedKernel, plan: Plan, mut found: Found) -> Result<Fitted> {
         if self.clip {
             for (t, loo) in found.residuals.iter_mut().enumerate() {
@@ -275,6 +298,11 @@ impl Fit {
                 }
             }
         }
+        if self.criterion.is_forward() {
+            // In order of time no row is predicted from later ones.
+            found.residuals.iter_mut().for_each(|loo| *loo = None);
+        }
+        found.forward.resize(found.solutions.len(), None);
         let deviations = design.deviations();
         let mut summaries = Vec::new();
         for (t, solution) in found.solutions.iter().enumerate() {
@@ -295,6 +323,11 @@ impl Fit {
                 loo_rmse: loo.map(LeaveOneOut::rmse),
                 loo_r2: loo.and_then(|loo| explained(loo.mse)),
                 target_range,
+                held_out: found.forward[t].as_ref().map(|forward| HeldOut {
+                    measure: "squared".into(),
+                    value: forward.mse,
+                    standard_error: forward.standard_error,
+                }),
                 clip: self.clip.then_some(target_range),
                 certificate: Certificate {
                     low_rank: found.low_rank.get(t).cloned().flatten(),
@@ -337,6 +370,7 @@ impl Fit {
             model,
             solutions: found.solutions,
             leave_one_out: found.residuals,
+            forward: found.forward,
             spectrum: found.spectrum,
             plan,
             design,
@@ -352,6 +386,8 @@ struct Found {
     penalties: Vec<(f64, f64)>,
     solutions: Vec<Solution>,
     residuals: Vec<Option<LeaveOneOut>>,
+    /// Where the criterion is forward chaining.
+    forward: Vec<Option<HeldOutRows>>,
     spectrum: Option<Spectrum>,
     /// What was found of the decomposition, or of the form that stood in its place.
     check: Option<DecompositionCheck>,

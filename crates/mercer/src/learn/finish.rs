@@ -8,7 +8,7 @@ use super::targets::{Group, Kind, Targets};
 use super::{Learn, LearnTrial, Learned, calibrate};
 use crate::certificate::Certificate;
 use crate::certificate::gap::{Answer, Gap, duality_gap, multinomial_gap};
-use crate::criterion::{FoldRule, Folds};
+use crate::criterion::{Criterion, FoldRule, Folds};
 use crate::error::{Error, Result};
 use crate::linalg::Matrix;
 use crate::loss::{Loss, Shape};
@@ -166,7 +166,10 @@ impl Learn {
             true => curve.held_out(),
             false => {
                 let n = rows.points.rows();
-                let rule = FoldRule { folds: 5.min(n), repeats: 1, in_order: false };
+                let rule = match &self.criterion {
+                    Criterion::KFold(rule) if rule.is_forward() => *rule,
+                    _ => FoldRule::random(5.min(n)),
+                };
                 let folds = Folds::draw(&rule, n, groups, self.seed)?;
                 let lambdas = [curve.lambda()];
                 let mut found = held_out(rows, group, losses, curve.exponent, &lambdas, &folds, Measure::Loss)?;

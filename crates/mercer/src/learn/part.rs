@@ -29,7 +29,11 @@ impl Part {
         let n = rows.points.rows();
         let mut is_held = vec![false; n];
         held.iter().for_each(|row| is_held[*row] = true);
-        let kept: Vec<usize> = (0..n).filter(|row| !is_held[*row]).collect();
+        Part::of(rows, group, held, (0..n).filter(|row| !is_held[*row]).collect())
+    }
+
+    /// The rows `kept`, which predict the rows `held`.
+    pub fn of(rows: &Rows<'_>, group: &Group, held: &[usize], kept: Vec<usize>) -> Self {
         let needs_matrix = !matches!(group.outputs[0].losses[0].shape(), Shape::Tube(_));
         let gram = match rows.gram {
             Some(gram) if needs_matrix => {

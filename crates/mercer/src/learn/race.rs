@@ -48,6 +48,7 @@ impl Learn {
         let first = folds.groups.first();
         self.race
             && !self.one_standard_error
+            && !folds.is_forward()
             && targets.groups.len() == 1
             && points >= FEWEST_POINTS
             && first.is_some_and(|held| held.len() >= FEWEST_ROWS && held.len() < targets.design.rows())

@@ -175,7 +175,8 @@ pub(super) fn held_out(
 ) -> Result<HeldOutValues> {
     let n = rows.points.rows();
     let per_repeat = folds.groups.len() / folds.repeats.max(1);
-    let mut parts: Vec<Part> = folds.groups.iter().map(|held| Part::new(rows, group, held)).collect();
+    let of_fold = |fold: usize| Part::of(rows, group, &folds.groups[fold], folds.kept(fold, n));
+    let mut parts: Vec<Part> = (0..folds.groups.len()).map(of_fold).collect();
     let mut order: Vec<usize> = (0..lambdas.len()).collect();
     order.sort_by(|a, b| lambdas[*b].total_cmp(&lambdas[*a]));
     let mut out: HeldOutValues = vec![None; lambdas.len()];

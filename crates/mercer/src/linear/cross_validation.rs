@@ -3,6 +3,7 @@
 use rayon::prelude::*;
 
 use super::{Features, LassoPath, LassoSettings, lasso_path};
+use crate::criterion::Folds;
 use crate::error::{Error, Result};
 use crate::linalg::side_by_side;
 
@@ -42,11 +43,27 @@ pub fn cross_validate(
             return Err(Error::argument("a row of a fold", format!("below {rows}"), row));
         }
     }
+    validated(x, y, weights, lambdas, &Folds::of(folds.to_vec(), 1), settings)
+}
+
+/// The same for folds that were drawn by a rule.
+pub(crate) fn validated(
+    x: &Features,
+    y: &[f64],
+    weights: Option<&[f64]>,
+    lambdas: Option<&[f64]>,
+    folds: &Folds,
+    settings: &LassoSettings<'_>,
+) -> Result<CrossValidated> {
     let path = lasso_path(x, y, weights, lambdas, settings)?;
     let inner = LassoSettings { dof: false, ..*settings };
-    let results: Vec<(f64, Vec<f64>)> = folds
-        .par_iter()
-        .map(|fold| side_by_side(|| fold_errors(x, y, weights, &path.lambdas, fold, &inner)))
+    let of_fold = |fold: usize| {
+        let rows = (&folds.kept(fold, y.len())[..], &folds.groups[fold][..]);
+        side_by_side(|| fold_errors(x, y, weights, &path.lambdas, rows, &inner))
+    };
+    let results: Vec<(f64, Vec<f64>)> = (0..folds.groups.len())
+        .into_par_iter()
+        .map(of_fold)
         .collect::<Result<_>>()?;
     let total: f64 = results.iter().map(|(weight, _)| weight).sum();
     let mut mean = vec![0.0; path.lambdas.len()];
@@ -54,7 +71,7 @@ pub fn cross_validate(
     for k in 0..mean.len() {
         mean[k] = results.iter().map(|(weight, errors)| weight * errors[k]).sum::<f64>() / total;
         let spread: f64 = results.iter().map(|(weight, e)| weight * (e[k] - mean[k]).powi(2)).sum::<f64>() / total;
-        standard_error[k] = (spread / (folds.len() - 1) as f64).sqrt();
+        standard_error[k] = (spread / (folds.groups.len().max(2) - 1) as f64).sqrt();
     }
     let best = (0..mean.len()).min_by(|i, j| mean[*i].total_cmp(&mean[*j])).unwrap_or(0);
     let most = mean[best] + standard_error[best];
@@ -69,17 +86,14 @@ fn fold_errors(
     y: &[f64],
     weights: Option<&[f64]>,
     lambdas: &[f64],
-    fold: &[usize],
+    (training, fold): (&[usize], &[usize]),
     settings: &LassoSettings<'_>,
 ) -> Result<(f64, Vec<f64>)> {
-    let mut held_out = vec![false; y.len()];
-    fold.iter().for_each(|i| held_out[*i] = true);
-    let training: Vec<usize> = (0..y.len()).filter(|i| !held_out[*i]).collect();
     let pick = |values: &[f64], rows: &[usize]| rows.iter().map(|i| values[*i]).collect::<Vec<f64>>();
-    let training_weights = weights.map(|w| pick(w, &training));
+    let training_weights = weights.map(|w| pick(w, training));
     let path = lasso_path(
-        &x.select_rows(&training),
-        &pick(y, &training),
+        &x.select_rows(training),
+        &pick(y, training),
         training_weights.as_deref(),
         Some(lambdas),
         settings,

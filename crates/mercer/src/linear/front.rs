@@ -130,7 +130,7 @@ impl LinearFit {
         LinearFit {
             penalty,
             lambdas: None,
-            criterion: Criterion::KFold(FoldRule { folds: 10, repeats: 1, in_order: false }),
+            criterion: Criterion::KFold(FoldRule::random(10)),
             one_standard_error: false,
             kernel: None,
             degree: 1,

@@ -91,7 +91,7 @@ impl MomentFit {
             preferred: None,
             one_standard_error: self.one_standard_error,
         };
-        let rule = FoldRule { folds: moments.folds(), repeats: 1, in_order: false };
+        let rule = FoldRule::random(moments.folds());
         let criterion = Criterion::KFold(rule);
         let (mut surfaces, mut summaries, mut coefficients) = (Vec::new(), Vec::new(), Vec::new());
         for t in 0..moments.targets.len() {

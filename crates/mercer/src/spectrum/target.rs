@@ -28,6 +28,16 @@ impl Target {
         self.z.iter().map(|z| libm::ldexp(*z, self.power)).collect()
     }
 
+    /// y, as it was before it was centred and scaled.
+    pub(crate) fn observed(&self, spectrum: &Spectrum) -> Vec<f64> {
+        (0..self.centred.len()).map(|row| self.observed_at(spectrum, row)).collect()
+    }
+
+    pub(crate) fn observed_at(&self, spectrum: &Spectrum, row: usize) -> f64 {
+        let root = spectrum.root_weights.as_ref().map_or(1.0, |s| s[row]);
+        self.mean + libm::ldexp(self.centred[row] / root, self.power)
+    }
+
     /// The same, with predictions kept within the range of y, which it was made of.
     pub(crate) fn clipped(self, y: &[f64]) -> Self {
         Target { clip: Some(Clip::of(y)), ..self }

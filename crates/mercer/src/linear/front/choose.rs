@@ -7,7 +7,7 @@ use crate::criterion::Folds;
 use crate::error::Result;
 use crate::linalg::side_by_side;
 use crate::linear::{
-    Features, Gamma, LassoSettings, LinearSolution, aic_bic, cross_validate, lasso, lasso_path, observed_tikhonov,
+    Features, Gamma, LassoSettings, LinearSolution, aic_bic, lasso, validated, lasso_path, observed_tikhonov,
 };
 use crate::penalty::Penalty;
 
@@ -70,7 +70,7 @@ impl LinearFit {
         let Problem { x, y, weights, .. } = *problem;
         let falling: Option<Vec<f64>> = self.lambdas.as_ref().map(|rising| rising.iter().rev().copied().collect());
         if let Some(folds) = folds {
-            let found = cross_validate(x, y, weights, falling.as_deref(), &folds.groups, settings)?;
+            let found = validated(x, y, weights, falling.as_deref(), folds, settings)?;
             let chosen = if self.one_standard_error { found.one_standard_error } else { found.best };
             let support = found.path.solutions.iter().map(|solution| solution.nonzero).collect();
             return Ok(rising(problem, found.path.lambdas, found.mean, Some(found.standard_error), support, chosen));
@@ -117,10 +117,8 @@ impl LinearFit {
             }
         };
         let pick = |values: &[f64], rows: &[usize]| rows.iter().map(|i| values[*i]).collect::<Vec<f64>>();
-        let of_fold = |held: &Vec<usize>| -> Result<Vec<(f64, f64)>> {
-            let mut is_held = vec![false; y.len()];
-            held.iter().for_each(|row| is_held[*row] = true);
-            let kept: Vec<usize> = (0..y.len()).filter(|row| !is_held[*row]).collect();
+        let of_fold = |fold: usize| -> Result<Vec<(f64, f64)>> {
+            let (kept, held) = (folds.kept(fold, y.len()), &folds.groups[fold]);
             let (train, test) = (x.select_rows(&kept), x.select_rows(held));
             let train_weights = weights.map(|w| pick(w, &kept));
             let mut out = Vec::new();
@@ -139,7 +137,7 @@ impl LinearFit {
             Ok(out)
         };
         let found: Vec<Vec<(f64, f64)>> =
-            folds.groups.par_iter().map(|held| side_by_side(|| of_fold(held))).collect::<Result<_>>()?;
+            (0..folds.groups.len()).into_par_iter().map(|fold| side_by_side(|| of_fold(fold))).collect::<Result<_>>()?;
         let (mut mean, mut errors) = (Vec::new(), Vec::new());
         for l in 0..lambdas.len() {
             let total: f64 = found.iter().map(|fold| fold[l].0).sum();
