@@ -33,6 +33,7 @@ pub mod lasso;
 mod least_squares;
 mod left_out;
 pub mod margin;
+pub(crate) mod softmax;
 mod solve;
 mod sparse;
 mod sparse_ridge;

@@ -34,7 +34,7 @@ pub struct LossOptions {
     #[arg(long, value_name = "HOW")]
     pub many_classes: Option<ManyClassesArgument>,
     /// balanced, or weights by name such as "yes=3,no=1" (not named: 1)
-    #[arg(long, value_name = "WEIGHTS", value_parser = class_weights)]
+    #[arg(long, value_name = "WEIGHTS", value_parser = class_weights, allow_hyphen_values = true)]
     pub class_weight: Option<ClassWeightArgument>,
     /// Calibrate probabilities on held-out rows, for losses that state none (all but logistic)
     #[arg(long)]

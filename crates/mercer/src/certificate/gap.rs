@@ -8,10 +8,9 @@
 //! answer f = Σ αᵢk(·, xᵢ) of the ridge μ is aᵢ = 2Wμαᵢ/wᵢ.
 
 use crate::kernel::{Kernel, Points};
-use crate::learn::log_sum_exp;
-use crate::linalg::Matrix;
-use crate::loss::margin::entropy_term;
-use crate::solver::convex::linear::values;
+use crate::linalg::{Matrix, double};
+use crate::solver::convex::linear::{linear_values, values};
+use crate::solver::convex::multinomial::shares::{entropy, loss_and_slopes, make_feasible};
 use crate::solver::convex::{Problem, RidgePoint};
 use crate::solver::dual::{KernelPoints, KernelRows};
 use crate::space;
@@ -40,6 +39,8 @@ impl Gap {
 /// An answer: f = Σ αᵢk(·, xᵢ) and b, found at the ridge μ.
 pub(crate) struct Answer<'a> {
     pub alpha: &'a [f64],
+    /// For a linear kernel: w of f(x) = xᵀw, where the function is kept in this form. α then gives the bound alone.
+    pub coefficients: Option<&'a [f64]>,
     pub offset: f64,
     pub ridge: f64,
     /// The relative gap that was asked for.
@@ -90,6 +91,9 @@ pub(crate) fn duality_gap(
     exponent: f64,
     lambda: f64,
 ) -> (Gap, Vec<f64>) {
+    if let (Some(w), Some(scale)) = (answer.coefficients, kernel.linear_scale()) {
+        return linear_gap(problem, points, (w, scale), answer, exponent, lambda);
+    }
     let support: Vec<usize> = (0..answer.alpha.len()).filter(|i| answer.alpha[*i] != 0.0).collect();
     let coefficients = Matrix::column_vector(support.iter().map(|i| answer.alpha[*i]).collect());
     let fitted = if support.is_empty() {
@@ -118,9 +122,6 @@ pub(crate) fn gap_of_values(
 ) -> Gap {
     let squared_norm: f64 = answer.alpha.iter().zip(fitted).map(|(a, f)| a * f).sum::<f64>().max(0.0);
     let norm = squared_norm.sqrt();
-    let mean_loss = problem.mean_loss(fitted, answer.offset);
-    let penalty = if norm > 0.0 { libm::exp(libm::log(lambda) + exponent * libm::log(norm)) } else { 0.0 };
-    let primal = mean_loss + penalty;
     let (weighted, moved) = feasible(problem, answer);
     // ‖Σ u k‖ ≤ 2Wμ‖f‖ + ‖what was moved to make u feasible‖, the latter by the triangle inequality.
     let total = problem.total();
@@ -131,6 +132,40 @@ pub(crate) fn gap_of_values(
         None => 0.0,
     };
     let length = (scale + extra) / total;
+    bounds(problem, (fitted, answer.offset, norm), (&weighted, length), exponent, lambda)
+}
+
+/// The gap of f(x) = xᵀw with the kernel s·xᵀx′: ‖f‖ = ‖w‖/√s and ‖Σ u k‖ = √s‖Xᵀu‖, in twice the precision. Neither divides what
+/// is left of the gradient by λ.
+fn linear_gap(
+    problem: &Problem<'_>,
+    points: &Points,
+    (w, scale): (&[f64], f64),
+    answer: &Answer<'_>,
+    exponent: f64,
+    lambda: f64,
+) -> (Gap, Vec<f64>) {
+    let fitted = linear_values(points, w);
+    let norm = (double::dot(w, w).value() / scale).sqrt();
+    let (weighted, _) = feasible(problem, answer);
+    let through = (0..points.features()).map(|j| double::dot(points.feature(j), &weighted).value());
+    let length = (scale * through.map(|g| g * g).sum::<f64>()).sqrt() / problem.total();
+    let gap = bounds(problem, (&fitted, answer.offset, norm), (&weighted, length), exponent, lambda);
+    (gap, fitted)
+}
+
+/// The objective at values f with an offset and a norm, and the dual value at w∘a with s = ‖Σ wᵢaᵢ k(·, xᵢ)‖/W.
+fn bounds(
+    problem: &Problem<'_>,
+    (fitted, offset, norm): (&[f64], f64, f64),
+    (weighted, length): (&[f64], f64),
+    exponent: f64,
+    lambda: f64,
+) -> Gap {
+    let total = problem.total();
+    let mean_loss = problem.mean_loss(fitted, offset);
+    let penalty = if norm > 0.0 { libm::exp(libm::log(lambda) + exponent * libm::log(norm)) } else { 0.0 };
+    let primal = mean_loss + penalty;
     let shrink = if exponent == 1.0 && length > lambda { lambda / length } else { 1.0 };
     let reads = problem.loss.reads();
     let shape = problem.loss.shape();
@@ -149,40 +184,62 @@ pub(crate) fn gap_of_values(
     Gap { primal, dual: rows / total - conjugate, norm, mean_loss }
 }
 
-/// The gap of a multinomial answer, one column of α per class: the objective (1/W) Σ w (ln Σ exp v − v_y) + λ Σ ‖f_c‖², and the
-/// dual at a = y − p, the mean entropy of p less Σ_c ‖(1/W) Σ w a_c k‖²/(4λ). With an offset Σ w a must vanish; what is
-/// missing (rounding, at a solution) is charged as if the best offset were at most 1 away.
+/// The gap of a multinomial answer, one point per class: the objective (1/W) Σ w (ln Σ exp v − v_y) + λ Σ ‖f_c‖², and the dual
+/// at a = e_y − p, the mean entropy of p less Σ_c ‖(1/W) Σ w a_c k‖²/(4λ). With an offset p is first mixed so that Σ w a = 0.
 pub(crate) fn multinomial_gap(
     codes: &[usize],
     weights: Option<&[f64]>,
-    kernel: &dyn Kernel,
-    points: &Points,
-    (alpha, offsets, has_offset): (&Matrix, &[f64], bool),
+    (kernel, points): (&dyn Kernel, &Points),
+    answer: &[&RidgePoint],
+    has_offset: bool,
     lambda: f64,
 ) -> Gap {
-    let (n, k) = (codes.len(), alpha.cols());
+    let (n, k) = (codes.len(), answer.len());
     let weight = |i: usize| weights.map_or(1.0, |w| w[i]);
     let total: f64 = (0..n).map(weight).sum();
-    let fitted = space::evaluate(kernel, points, alpha, points);
-    let (mut loss, mut entropy) = (0.0, 0.0);
-    let mut slopes = Matrix::zeros(n, k);
-    for i in 0..n {
-        let v: Vec<f64> = (0..k).map(|c| fitted.get(i, c) + offsets[c]).collect();
-        let log_sum = log_sum_exp(&v);
-        loss += weight(i) * (log_sum - v[codes[i]]);
-        for (c, v) in v.iter().enumerate() {
-            let p = libm::exp(v - log_sum);
-            entropy -= weight(i) * entropy_term(p);
-            slopes.set(i, c, weight(i) * (f64::from(codes[i] == c) - p));
-        }
-    }
-    let surplus: f64 = (0..k).map(|c| slopes.col(c).iter().sum::<f64>().abs()).sum();
-    let images = space::evaluate(kernel, points, &slopes, points);
     let inner =
         |a: &Matrix, b: &Matrix| a.as_slice().iter().zip(b.as_slice()).map(|(a, b)| a * b).sum::<f64>().max(0.0);
-    let squared_norm = inner(alpha, &fitted);
-    let charged = if has_offset { surplus } else { 0.0 };
-    let dual = (entropy - charged) / total - inner(&slopes, &images) / (4.0 * lambda * total * total);
+    let linear: Option<Vec<&[f64]>> = answer.iter().map(|point| point.coefficients.as_deref()).collect();
+    let linear = linear.zip(kernel.linear_scale());
+    let (fitted, squared_norm) = match &linear {
+        Some((w, scale)) => {
+            let values = w.iter().flat_map(|w| linear_values(points, w)).collect();
+            let fitted = Matrix::from_columns(n, k, values).unwrap_or_default();
+            (fitted, w.iter().map(|w| double::dot(w, w).value()).sum::<f64>() / scale)
+        }
+        None => {
+            let alpha = Matrix::from_fn(n, k, |i, c| answer[c].alpha[i]);
+            let fitted = space::evaluate(kernel, points, &alpha, points);
+            let squared_norm = inner(&alpha, &fitted);
+            (fitted, squared_norm)
+        }
+    };
+    let mut slopes = Matrix::zeros(n, k);
+    let mut loss = 0.0;
+    let mut row = vec![0.0; k];
+    for i in 0..n {
+        row.iter_mut().enumerate().for_each(|(c, v)| *v = fitted.get(i, c) + answer[c].offset);
+        loss += weight(i) * loss_and_slopes(&mut row, codes[i]);
+        row.iter().enumerate().for_each(|(c, a)| slopes.set(i, c, *a));
+    }
+    if has_offset {
+        make_feasible(&mut slopes, codes, weights);
+    }
+    let mut mean_entropy = 0.0;
+    for i in 0..n {
+        row.iter_mut().enumerate().for_each(|(c, a)| *a = slopes.get(i, c));
+        mean_entropy += weight(i) * entropy(&row, codes[i]) / total;
+        (0..k).for_each(|c| slopes.set(i, c, weight(i) * row[c]));
+    }
+    let squared_length = match &linear {
+        Some((_, scale)) => {
+            let through = |c: usize| (0..points.features()).map(move |j| (j, c));
+            let entry = |(j, c): (usize, usize)| double::dot(points.feature(j), slopes.col(c)).value();
+            scale * (0..k).flat_map(through).map(|place| entry(place).powi(2)).sum::<f64>()
+        }
+        None => inner(&slopes, &space::evaluate(kernel, points, &slopes, points)),
+    };
+    let dual = mean_entropy - squared_length / (4.0 * lambda * total * total);
     let mean_loss = loss / total;
     Gap { primal: mean_loss + lambda * squared_norm, dual, norm: squared_norm.sqrt(), mean_loss }
 }

@@ -38,6 +38,7 @@ impl Learn {
         let rows = Rows { factor: best.ground.factor.as_ref(), ..rows };
         let mut summaries = Vec::new();
         let mut columns: Vec<Vec<f64>> = Vec::new();
+        let mut linear: Vec<Vec<f64>> = Vec::new();
         let (mut fitted, mut held, mut calibration) = (Vec::new(), Vec::new(), Vec::new());
         for (group, curve) in targets.groups.iter().zip(&best.chosen) {
             self.stage("solving")?;
@@ -55,6 +56,7 @@ impl Learn {
             }
             for (t, model) in solved.models.iter().enumerate() {
                 columns.push(model.point.alpha.clone());
+                linear.extend(model.point.coefficients.clone());
                 let values: Vec<f64> = model.point.fitted.iter().map(|f| f + summaries[first + t].intercept).collect();
                 fitted.push(values);
             }
@@ -72,8 +74,11 @@ impl Learn {
                     summary.support = Some(landmarks.rank());
                     summary.certificate.low_rank = Some(landmarks.certificate());
                 }
-                landmarks.expansion(&targets.design.points, &columns)?
+                landmarks.expansion(&targets.design.points, &columns, &linear)?
             }
+            None if linear.len() == columns.len() => Expansion::Linear {
+                coefficients: Matrix::from_columns(targets.design.points.features(), linear.len(), linear.concat())?,
+            },
             None => expansion(&targets, &best, &columns)?,
         };
         let encoder = targets.design.encoder.clone();
@@ -139,7 +144,8 @@ impl Learn {
             let y = &group.outputs[t].y;
             let problem = Problem { loss: losses[t], y, weights: rows.weights, has_offset: rows.has_offset };
             let (offset, ridge) = (model.point.offset, model.point.ridge);
-            let answer = Answer { alpha: &kept, offset, ridge, tolerance: penalty.tolerance, witness: None };
+            let (coefficients, tolerance) = (model.point.coefficients.as_deref(), penalty.tolerance);
+            let answer = Answer { alpha: &kept, coefficients, offset, ridge, tolerance, witness: None };
             let (gap, _) = duality_gap(&problem, rows.kernel, rows.points, &answer, penalty.exponent, penalty.lambda);
             if gap.relative() <= penalty.tolerance {
                 model.point.alpha = kept;
@@ -279,7 +285,9 @@ fn measure(rows: &Rows<'_>, group: &Group, losses: &[&dyn Loss], penalty: Penalt
             continue;
         }
         let witness = model.witness.as_deref();
-        let answer = Answer { alpha: &point.alpha, offset: point.offset, ridge: point.ridge, tolerance, witness };
+        let (alpha, coefficients) = (&point.alpha[..], point.coefficients.as_deref());
+        let (offset, ridge) = (point.offset, point.ridge);
+        let answer = Answer { alpha, coefficients, offset, ridge, tolerance, witness };
         let (gap, values) = duality_gap(&problem, rows.kernel, rows.points, &answer, exponent, lambda);
         if rows.gram.is_none() && !rows.in_features && matches!(losses[t].shape(), Shape::Tube(_)) && !model.is_zero {
             model.point.squared_norm = gap.norm * gap.norm;
@@ -294,10 +302,7 @@ fn measure(rows: &Rows<'_>, group: &Group, losses: &[&dyn Loss], penalty: Penalt
 fn joint_gap(rows: &Rows<'_>, group: &Group, solved: &Solved, lambda: f64) -> Option<Gap> {
     let Kind::Classes { codes, is_multinomial: true } = &group.kind else { return None };
     let points: Vec<&RidgePoint> = solved.models.iter().map(|model| &model.point).collect();
-    let alpha = Matrix::from_fn(codes.len(), points.len(), |i, c| points[c].alpha[i]);
-    let offsets: Vec<f64> = points.iter().map(|point| point.offset).collect();
-    let answer = (&alpha, &offsets[..], rows.has_offset);
-    Some(multinomial_gap(codes, rows.weights, rows.kernel, rows.points, answer, lambda))
+    Some(multinomial_gap(codes, rows.weights, (rows.kernel, rows.points), &points, rows.has_offset, lambda))
 }
 
 fn is_finite(summary: &Summary) -> bool {

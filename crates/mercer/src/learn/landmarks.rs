@@ -14,9 +14,11 @@ use crate::fit::Reduce;
 use crate::kernel::product::Linear;
 use crate::kernel::{Kernel, Points, SharedKernel};
 use crate::linalg::{Matrix, solve_lower_transposed};
+use crate::linear::softmax;
 use crate::low_rank;
 use crate::model::Expansion;
 use crate::plan::{self, Method, Plan};
+use crate::solver::convex::multinomial::exact;
 
 /// The kernel of the landmarks' features.
 pub(super) static LINEAR: Linear = Linear;
@@ -63,13 +65,20 @@ impl Landmarks {
         LowRank { rank: self.rank(), residual_share: self.residual_share, bound_at_rows: None, bound_anywhere: None }
     }
 
-    /// Σ βⱼk(·, zⱼ) from the coefficients of all rows: v = Fᵀα, β = L⁻ᵀv.
-    pub fn expansion(&self, points: &Points, columns: &[Vec<f64>]) -> Result<Expansion> {
-        let coefficients = |alpha: &Vec<f64>| {
+    /// Σ βⱼk(·, zⱼ), β = L⁻ᵀv, from v where the solver found it; otherwise from the coefficients of all rows, v = Fᵀα.
+    pub fn expansion(&self, points: &Points, columns: &[Vec<f64>], found: &[Vec<f64>]) -> Result<Expansion> {
+        let of_rows = |alpha: &Vec<f64>| -> Vec<f64> {
             let along = |k: usize| self.features.feature(k).iter().zip(alpha).map(|(f, a)| f * a).sum::<f64>();
-            solve_lower_transposed(&self.lower, &(0..self.rank()).map(along).collect::<Vec<f64>>())
+            (0..self.rank()).map(along).collect()
         };
-        let all: Vec<f64> = columns.iter().flat_map(coefficients).collect();
+        let computed: Vec<Vec<f64>>;
+        let features = if found.len() == columns.len() {
+            found
+        } else {
+            computed = columns.iter().map(of_rows).collect();
+            &computed
+        };
+        let all: Vec<f64> = features.iter().flat_map(|v| solve_lower_transposed(&self.lower, v)).collect();
         if all.iter().any(|c| !c.is_finite()) {
             return Err(Error::Decomposition("the coefficients are not finite; a larger λ is needed".into()));
         }
@@ -78,12 +87,32 @@ impl Landmarks {
     }
 }
 
+/// With what a multinomial model's steps need beside that, where several folds are fitted at a time.
+fn with_classes(plan: Plan, targets: &Targets, memory: u64) -> Result<Plan> {
+    let classes = targets.groups.iter().filter(|g| g.is_multinomial()).map(|g| g.outputs.len()).max();
+    let Some(classes) = classes else { return Ok(plan) };
+    let (rows, features) = (targets.design.rows(), targets.design.points.features());
+    let step = if plan.method == Method::Features {
+        let values = (rows as u64).saturating_mul(classes as u64).saturating_mul(8 * 8);
+        softmax::bytes(features, classes).saturating_add(values)
+    } else {
+        exact::bytes(rows, classes)
+    };
+    let needed = plan.bytes.saturating_add(step.saturating_mul(rayon::current_num_threads() as u64));
+    if needed <= memory {
+        return Ok(Plan { bytes: needed, ..plan });
+    }
+    let (what, hint) = (plan.method.describe(), String::new());
+    Err(Error::Memory { rows, needed, available: memory, what, hint })
+}
+
 impl Learn {
     /// The method and its memory: what the loss asks for, or landmarks where they are asked for or there are too many rows.
     pub(super) fn planned(&self, targets: &Targets, kernels: &[SharedKernel], memory: u64) -> Result<Plan> {
         let (rows, features) = (targets.design.rows(), targets.design.points.features());
         let method = self.method(targets, kernels);
         let whole = plan::convex(rows, features, self.needs_gram(), method, memory);
+        let whole = whole.and_then(|plan| with_classes(plan, targets, memory));
         // A linear kernel with few features has no need of landmarks: they would be the features again.
         if method == Method::Features || self.reduce == Reduce::Never {
             return whole;

@@ -110,6 +110,7 @@ impl Learned {
             offset: *intercept,
             fitted: self.fitted[t].iter().map(|value| value - intercept).collect(),
             elsewhere: Vec::new(),
+            coefficients: None,
             squared_norm: norm * norm,
             converged: true,
             iterations: 0,

@@ -9,7 +9,7 @@ use crate::loss::{Loss, Shape};
 use crate::simd::{dot, vectorize};
 use crate::solver::convex::RidgePoint;
 use crate::solver::convex::exponent::PowerPoint;
-use crate::solver::convex::linear::values;
+use crate::solver::convex::linear::{linear_values, values};
 
 /// All rows but one fold, with the last solution on them.
 pub(super) struct Part {
@@ -94,7 +94,14 @@ impl Part {
             let fitted: Vec<f64> = self.kept.iter().map(|row| point.fitted[*row] - taken(*row)).collect();
             let squared_norm = alpha.iter().zip(&fitted).map(|(a, f)| a * f).sum::<f64>().max(0.0);
             PowerPoint {
-                point: RidgePoint { alpha, fitted, elsewhere: Vec::new(), squared_norm, ..point.clone() },
+                point: RidgePoint {
+                    alpha,
+                    fitted,
+                    elsewhere: Vec::new(),
+                    coefficients: None,
+                    squared_norm,
+                    ..point.clone()
+                },
                 ..model.clone()
             }
         });
@@ -128,7 +135,8 @@ pub(super) fn joined(rows: &[usize], others: &[(&[usize], &Solved)]) -> Option<S
     let models = first.models.iter().zip(coefficients).map(|(model, own)| {
         let mut alpha: Vec<f64> = rows.iter().map(|row| own[*row]).collect();
         balance(&mut alpha);
-        let point = RidgePoint { alpha, fitted: Vec::new(), elsewhere: Vec::new(), ..model.point.clone() };
+        let (fitted, elsewhere) = (Vec::new(), Vec::new());
+        let point = RidgePoint { alpha, fitted, elsewhere, coefficients: None, ..model.point.clone() };
         PowerPoint { point, ..model.clone() }
     });
     Some(Solved::of_models(models.collect()))
@@ -157,6 +165,12 @@ fn values_at(rows: &Rows<'_>, kept: &[usize], held: &[usize], points: &Points, s
         _ if are_known => known(held, models),
         (Some(gram), _) => sums(kept, held, solved, |row| gram.col(row)),
         (None, Some(single)) => sums(kept, held, solved, |row| single.row(row)),
+        (None, None) if models.iter().all(|model| model.point.coefficients.is_some()) => {
+            let new = rows.points.subset(held);
+            let columns = models.iter().filter_map(|model| model.point.coefficients.as_deref());
+            let values = columns.flat_map(|w| linear_values(&new, w)).collect();
+            Matrix::from_columns(held.len(), models.len(), values).unwrap_or_default()
+        }
         (None, None) => {
             let alpha: Vec<f64> = models.iter().flat_map(|model| model.point.alpha.iter().copied()).collect();
             let alpha = Matrix::from_columns(kept.len(), models.len(), alpha).unwrap_or_default();

@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::fit::kernel_for;
 use crate::kernel::{Kernel, Points, SharedKernel};
 use crate::linalg::Matrix;
-use crate::linear::MarginLoss;
+use crate::linear::softmax;
 use crate::loss::{Loss, Shape};
 use crate::plan::{self, Method, Plan};
 use crate::solver::convex::Problem;
@@ -86,13 +86,13 @@ impl Learn {
 
     pub(super) fn method(&self, targets: &Targets, kernels: &[SharedKernel]) -> Method {
         let is_linear = kernels.iter().all(|kernel| kernel.linear_scale().is_some());
-        // Weights of very different sizes are not for ramps of different heights: the dual solver takes those.
-        let suits = |loss: MarginLoss| !matches!(loss, MarginLoss::Pinball(_) | MarginLoss::Huber(_));
-        let is_margin = self.losses.iter().flatten().all(|loss| margin_loss(&**loss).is_some_and(suits));
+        let is_margin = self.losses.iter().flatten().all(|loss| margin_loss(&**loss).is_some());
         let is_approximate = self.fixed().is_none() && self.criterion == Criterion::LeaveOneOut;
         let is_tall = targets.design.points.features() < targets.design.rows();
         let is_multinomial = targets.groups.iter().any(Group::is_multinomial);
-        if is_linear && is_margin && is_tall && !is_approximate && !is_multinomial && is_tame(targets) {
+        let is_few = !is_multinomial
+            || targets.groups.iter().all(|g| softmax::suits(targets.design.points.features(), g.outputs.len()));
+        if is_linear && is_margin && is_tall && !is_approximate && is_few && is_tame(targets) {
             return Method::Features;
         }
         let is_tube = matches!(self.losses[0][0].shape(), Shape::Tube(_));

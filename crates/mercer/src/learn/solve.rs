@@ -5,6 +5,7 @@ use crate::error::Result;
 use crate::kernel::{Kernel, Points};
 use crate::linalg::Matrix;
 use crate::linear::Features;
+use crate::linear::softmax::Softmax;
 use crate::loss::{Loss, Shape};
 use crate::low_rank;
 use crate::solver::convex::exponent::{self, PowerPoint};
@@ -158,6 +159,9 @@ impl Rows<'_> {
         penalty: Penalty,
         start: Option<&Solved>,
     ) -> Result<Solved> {
+        if let (true, Some(scale)) = (self.in_features, self.kernel.linear_scale()) {
+            return self.solve_softmax(codes, classes, penalty, scale, start);
+        }
         let computed;
         let gram = match self.gram {
             Some(gram) => gram,
@@ -174,10 +178,71 @@ impl Rows<'_> {
             let squared_norm = alpha.iter().zip(&fitted).map(|(a, f)| a * f).sum::<f64>().max(0.0);
             let ridge = penalty.lambda;
             let (converged, iterations) = (point.converged, point.iterations);
-            let (offset, elsewhere) = (point.offsets[c], Vec::new());
-            let point = RidgePoint { ridge, alpha, offset, fitted, elsewhere, squared_norm, converged, iterations };
-            PowerPoint { is_zero: squared_norm == 0.0, point, root_residual: 0.0, witness: None }
+            let (offset, elsewhere, coefficients) = (point.offsets[c], Vec::new(), None);
+            // αᵀKα of coefficients that are small beside those that K cancels may be rounding below 0.
+            let is_zero = alpha.iter().all(|a| *a == 0.0);
+            let point = RidgePoint {
+                ridge,
+                alpha,
+                offset,
+                fitted,
+                elsewhere,
+                coefficients,
+                squared_norm,
+                converged,
+                iterations,
+            };
+            PowerPoint { is_zero, point, root_residual: 0.0, witness: None }
         };
         Ok(Solved { models: (0..classes).map(model).collect(), joint: Some(point) })
+    }
+
+    /// All classes at once, in the features of a kernel scale·xᵀx′.
+    fn solve_softmax(
+        &self,
+        codes: &[usize],
+        classes: usize,
+        penalty: Penalty,
+        scale: f64,
+        start: Option<&Solved>,
+    ) -> Result<Solved> {
+        let x = Features::Dense(self.points.to_matrix());
+        let total = self.weights.map_or(codes.len() as f64, |w| w.iter().sum());
+        let near = start.and_then(|solved| {
+            let points = || solved.models.iter().map(|model| &model.point);
+            let w: Option<Vec<&[f64]>> = points().map(|point| point.coefficients.as_deref()).collect();
+            let w = Matrix::from_columns(x.cols(), classes, w?.concat()).ok()?;
+            Some((w, points().map(|point| point.offset).collect()))
+        });
+        let found = Softmax {
+            x: &x,
+            codes,
+            classes,
+            weights: self.weights,
+            has_offset: self.has_offset,
+            lambda: penalty.lambda / scale,
+            tolerance: 0.5 * penalty.tolerance,
+            go_on: self.go_on,
+        }
+        .solve(near)?;
+        let unit = 2.0 * total * penalty.lambda;
+        let model = |c: usize| {
+            let weight = |i: usize| self.weights.map_or(1.0, |w| w[i]);
+            let w = found.w.col(c).to_vec();
+            let squared_norm = w.iter().map(|w| w * w).sum::<f64>() / scale;
+            let point = RidgePoint {
+                ridge: penalty.lambda,
+                alpha: found.slopes.col(c).iter().enumerate().map(|(i, a)| weight(i) * a / unit).collect(),
+                offset: found.b[c],
+                fitted: found.fitted.col(c).to_vec(),
+                elsewhere: Vec::new(),
+                coefficients: Some(w),
+                squared_norm,
+                converged: found.converged,
+                iterations: found.iterations,
+            };
+            PowerPoint { is_zero: squared_norm == 0.0, point, root_residual: 0.0, witness: None }
+        };
+        Ok(Solved::of_models((0..classes).map(model).collect()))
     }
 }

@@ -2,13 +2,13 @@
 //!
 //! | columns (or rows) | smooth loss | loss with corners |
 //! |---|---|---|
-//! | few | Newton in the primal | primal-dual interior point |
+//! | few | Newton in the primal | primal-dual interior point (and Huber's loss) |
 //! | many | Newton with conjugate gradients | dual coordinate descent |
 //!
 //! With more columns than rows, w = Qv for an orthogonal Q and as many v as rows: the problem is solved in v.
 
 mod descent;
-mod hessian;
+pub(super) mod hessian;
 mod interior;
 mod loss;
 mod newton;
@@ -168,10 +168,11 @@ pub(crate) fn with_dual(
 
 fn solve(problem: &Problem<'_>, settings: &MarginSettings<'_>) -> Result<State> {
     let (n, p) = (problem.x.rows() as f64, problem.x.cols());
-    if problem.loss.is_smooth() {
+    let is_inner = p <= MOST_DENSE && n * (p as f64).powi(2) <= MOST_WORK;
+    if problem.loss.is_smooth() && !(is_inner && matches!(problem.loss, MarginLoss::Huber(_))) {
         return newton::solve(problem, settings, p <= MOST_DENSE);
     }
-    if p <= MOST_DENSE && n * (p as f64).powi(2) <= MOST_WORK {
+    if is_inner {
         return interior::solve(problem, settings);
     }
     descent::solve(problem, settings)

@@ -34,6 +34,9 @@ pub(crate) struct RidgePoint {
     pub fitted: Vec<f64>,
     /// The same at the rows of a larger kernel matrix that are not the problem's, in order, where a solver knows it; else empty.
     pub elsewhere: Vec<f64>,
+    /// w of f(x) = xᵀw, where a solver on the features found it. With a small μ it is closer to the minimiser than Σ αᵢxᵢ, in which
+    /// what the solver left of the gradient is divided by μ.
+    pub coefficients: Option<Vec<f64>>,
     /// ‖f‖².
     pub squared_norm: f64,
     /// Whether the solver reached its tolerance.
@@ -107,6 +110,7 @@ impl RidgePoint {
             offset,
             fitted: vec![0.0; rows],
             elsewhere: Vec::new(),
+            coefficients: None,
             squared_norm: 0.0,
             converged: true,
             iterations: 0,

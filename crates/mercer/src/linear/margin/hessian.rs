@@ -11,7 +11,7 @@ const ROWS: usize = 512;
 const SHARES: usize = 2;
 
 /// Σ dᵢ(xᵢ, 1)(xᵢ, 1)ᵀ + ridge·diag(1, …, 1, 0), lower triangle; without the last row if there is no offset.
-pub(super) fn normal_matrix(x: &Features, d: &[f64], ridge: f64, offset: bool) -> Matrix {
+pub(in crate::linear) fn normal_matrix(x: &Features, d: &[f64], ridge: f64, offset: bool) -> Matrix {
     let (rows, p) = (x.rows(), x.cols());
     let size = p + usize::from(offset);
     let used: Vec<usize> = (0..rows).filter(|i| d[*i] > 0.0).collect();
@@ -84,7 +84,7 @@ fn dense_part(x: &Matrix, d: &[f64], used: &[usize], offset: bool, part: &mut Ma
 }
 
 /// Factors, with a little more on the diagonal where that is needed (an offset that no row holds).
-pub(super) fn factor(matrix: Matrix) -> Option<Cholesky> {
+pub(in crate::linear) fn factor(matrix: Matrix) -> Option<Cholesky> {
     let size = matrix.rows();
     let largest = (0..size).map(|j| matrix.get(j, j)).fold(0.0, f64::max);
     let mut extra = 0.0;

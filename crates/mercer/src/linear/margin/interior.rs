@@ -1,20 +1,21 @@
-//! A primal-dual interior point for losses with corners and few columns.
+//! A primal-dual interior point for losses with corners, or with a bounded slope, and few columns.
 //!
-//! The problem times W is λW‖w‖² + Σᵢ wᵢ Σₜ c·max(0, s·fᵢ + τ), s = ±1 (one term for the hinge, two for the tube). Each
-//! term has a multiplier 0 ≤ a ≤ C = c·wᵢ and slacks ξ ≥ 0, z = ξ − (s·f + τ) ≥ 0 with a·z = 0 and (C − a)·ξ = 0; those
-//! products are driven to 0 together (Mehrotra). A step costs one p × p matrix XᵀDX and its factor.
+//! The problem times W is λW‖w‖² + Σᵢ Σₜ max {a(s·fᵢ + τ) − ½βa² : 0 ≤ a ≤ C = c·wᵢ}, s = ±1 (one term for the hinge, two for the
+//! tube and for Huber's loss, which alone has a bend β = 1/wᵢ). Each term has its multiplier a and slacks ξ ≥ 0,
+//! z = ξ − (s·f + τ) + βa ≥ 0 with a·z = 0 and (C − a)·ξ = 0; those products are driven to 0 together (Mehrotra). A step costs one p × p matrix XᵀDX and its factor.
 
 use super::hessian::{factor, normal_matrix};
 use super::{MarginSettings, Problem, State, row_sum};
 use crate::error::{Error, Result};
 use crate::linalg::{Cholesky, Matrix};
 
-/// One term max(0, s·f + τ) of a row.
+/// One term max a(s·f + τ) − ½βa² of a row.
 struct Term {
     row: usize,
     sign: f64,
     start: f64,
     most: f64,
+    bend: f64,
     a: f64,
     xi: f64,
     z: f64,
@@ -102,7 +103,7 @@ pub(super) fn solve(problem: &Problem<'_>, settings: &MarginSettings<'_>) -> Res
             t.a += reach * t.da;
             t.xi += reach * t.dxi;
             // From its definition while that keeps digits: the sum of steps would drift.
-            let exact = t.xi - (t.sign * f[t.row] + t.start);
+            let exact = t.xi - (t.sign * f[t.row] + t.start) + t.bend * t.a;
             let moved = t.z + reach * t.dz;
             t.z = if exact > 0.5 * moved && exact < 2.0 * moved { exact } else { moved };
         }
@@ -112,7 +113,7 @@ pub(super) fn solve(problem: &Problem<'_>, settings: &MarginSettings<'_>) -> Res
 impl Term {
     /// da/d(s·f).
     fn weight(&self) -> f64 {
-        1.0 / (self.z / self.a + self.xi / (self.most - self.a))
+        1.0 / (self.z / self.a + self.xi / (self.most - self.a) + self.bend)
     }
 }
 
@@ -122,14 +123,15 @@ fn start(problem: &Problem<'_>) -> Vec<Term> {
         let weight = problem.weight(row);
         for ramp in problem.loss.ramps(*y).into_iter().filter(|_| weight > 0.0) {
             let (sign, start, most) = (ramp.sign, ramp.start, weight * ramp.height);
-            terms.push(Term { row, sign, start, most, a: 0.5 * most, xi: 0.0, z: 0.0, da: 0.0, dxi: 0.0, dz: 0.0 });
+            let (a, bend) = (0.5 * most, ramp.bend / weight);
+            terms.push(Term { row, sign, start, most, bend, a, xi: 0.0, z: 0.0, da: 0.0, dxi: 0.0, dz: 0.0 });
         }
     }
     let room = terms.iter().map(|t| t.start.abs()).sum::<f64>() / terms.len().max(1) as f64;
     let room = if room > 0.0 { room } else { 1.0 };
     for t in &mut terms {
         t.xi = t.start.max(0.0) + room;
-        t.z = t.xi - t.start;
+        t.z = t.xi - t.start + t.bend * t.a;
     }
     terms
 }

@@ -23,11 +23,13 @@ pub enum MarginLoss {
 
 use MarginLoss::{EpsilonInsensitive, Hinge, Huber, Logistic, Pinball, SquaredEpsilonInsensitive, SquaredHinge};
 
-/// height · max(0, sign·f + start), a part of a loss with corners.
+/// max over 0 ≤ a ≤ height of a(sign·f + start) − ½ bend·a², a part of a loss that is linear in the end: height · max(0, sign·f + start)
+/// without a bend.
 pub(crate) struct Ramp {
     pub sign: f64,
     pub start: f64,
     pub height: f64,
+    pub bend: f64,
 }
 
 impl MarginLoss {
@@ -121,12 +123,13 @@ impl MarginLoss {
         }
     }
 
-    /// The loss as a sum of ramps, for losses with corners.
+    /// The loss as a sum of ramps, for losses with corners and Huber's.
     pub(crate) fn ramps(self, y: f64) -> Vec<Ramp> {
-        let ramp = |sign: f64, start: f64, height: f64| Ramp { sign, start, height };
+        let ramp = |sign: f64, start: f64, height: f64| Ramp { sign, start, height, bend: 0.0 };
         match self {
             EpsilonInsensitive(epsilon) => vec![ramp(-1.0, y - epsilon, 1.0), ramp(1.0, -y - epsilon, 1.0)],
             Pinball(quantile) => vec![ramp(-1.0, y, quantile), ramp(1.0, -y, 1.0 - quantile)],
+            Huber(threshold) => [-1.0, 1.0].map(|s| Ramp { bend: 1.0, ..ramp(s, -s * y, threshold) }).into(),
             _ => vec![ramp(-y, 1.0, 1.0)],
         }
     }

@@ -56,7 +56,9 @@ pub(crate) fn minimise(
     let zero = |near: RidgePoint| {
         // The slopes that prove it are those at a ridge that leaves nothing of f.
         let witness = solver.at(near.ridge * 100.0, 0.1 * tolerance, Some(&near))?;
+        let coefficients = near.coefficients.as_ref().map(|w| vec![0.0; w.len()]);
         let point = RidgePoint::zero(problem.rows(), f64::MAX, problem.best_constant().0);
+        let point = RidgePoint { coefficients, ..point };
         Ok(PowerPoint { point, root_residual: 0.0, is_zero: true, witness: Some(Box::new(witness)) })
     };
     let constant = libm::log(lambda) + libm::log(exponent / 2.0);

@@ -4,6 +4,7 @@ use super::{Problem, RidgePoint, RidgeSolver};
 use crate::error::Result;
 use crate::kernel::{Kernel, Points};
 use crate::linalg::{Matrix, multiply, multiply_transposed};
+use crate::linear::features::add_scaled;
 use crate::linear::margin::with_dual;
 use crate::linear::{Features, MarginLoss, MarginSettings};
 use crate::loss::{Loss, Reads, Shape, Tube};
@@ -53,7 +54,7 @@ impl RidgeSolver for Primal<'_> {
         let problem = &self.problem;
         let settings = MarginSettings {
             offset: problem.has_offset,
-            // α gives another w than the solver's, equal only as far as both are right.
+            // The gap is measured again with another feasible dual point.
             tolerance: 0.1 * tolerance,
             go_on: self.go_on,
             ..MarginSettings::default()
@@ -62,10 +63,9 @@ impl RidgeSolver for Primal<'_> {
         let (found, slopes) = with_dual(self.x, problem.y, problem.weights, ridge / self.scale, self.loss, &settings)?;
         let unit = 2.0 * problem.total() * ridge;
         let alpha: Vec<f64> = slopes.iter().enumerate().map(|(i, a)| problem.weight(i) * a / unit).collect();
-        let mut w = self.x.multiply_transposed(&alpha);
-        w.iter_mut().for_each(|w| *w *= self.scale);
+        let w = found.coefficients;
         let fitted = self.x.multiply(&w);
-        let squared_norm = alpha.iter().zip(&fitted).map(|(a, f)| a * f).sum::<f64>().max(0.0);
+        let squared_norm = w.iter().map(|w| w * w).sum::<f64>() / self.scale;
         let (converged, iterations) = (found.converged, found.iterations);
         Ok(RidgePoint {
             ridge,
@@ -73,11 +73,19 @@ impl RidgeSolver for Primal<'_> {
             offset: found.intercept,
             fitted,
             elsewhere: Vec::new(),
+            coefficients: Some(w),
             squared_norm,
             converged,
             iterations,
         })
     }
+}
+
+/// xᵀw for every point.
+pub(crate) fn linear_values(points: &Points, w: &[f64]) -> Vec<f64> {
+    let mut values = vec![0.0; points.rows()];
+    w.iter().enumerate().for_each(|(j, w)| add_scaled(&mut values, *w, points.feature(j)));
+    values
 }
 
 /// Σ αⱼk(x, xⱼ) for new points: for a linear kernel through its coefficients.

@@ -3,12 +3,15 @@
 //! Newton's method; each step is solved by conjugate gradients in the function space itself. With an offset f_c is written
 //! with the centred kernel HKH and a constant b̃_c = b_c + mean f_c, so that the two are orthogonal. In the inner product
 //! Σ_c (αᵀHKHα′ + b̃b̃′) the step's operator (α, b̃) ↦ (2μα + (1/W) H∘Ω v, (1/W) 1ᵀΩ v), v = HKHα + b̃, Ω the rows' weighted
-//! Hessians diag p − ppᵀ, is self-adjoint; ½ bounds Ω, so (2μ + ½K/W)⁻¹ is its preconditioner.
+//! Hessians diag p − ppᵀ, is self-adjoint; ½ bounds Ω, so (2μ + ½K/W)⁻¹ is its preconditioner. Where that is not enough
+//! ([`exact`]) the step's matrices are factored.
 
+pub(crate) mod exact;
+pub(crate) mod shares;
+
+use self::shares::{entropy, loss_and_slopes, make_feasible};
 use crate::error::{Error, Result};
-use crate::learn::log_sum_exp;
 use crate::linalg::{Cholesky, Matrix, multiply};
-use crate::loss::margin::entropy_term;
 
 /// The rows: their classes and weights.
 pub(crate) struct Multinomial<'a> {
@@ -62,6 +65,7 @@ impl Multinomial<'_> {
         let mut images = self.centred_product(&now.alpha);
         let (mut converged, mut iterations) = (false, 0);
         let (mut primal, mut dual) = self.bounds(&now, &images, ridge);
+        let mut is_hard = false;
         for step in 0..MOST_STEPS {
             iterations = step;
             if primal - dual <= 0.5 * tolerance * primal.abs().max(f64::MIN_POSITIVE) {
@@ -69,12 +73,13 @@ impl Multinomial<'_> {
                 break;
             }
             let relative = ((primal - dual) / primal.abs().max(f64::MIN_POSITIVE)).clamp(1e-14, 1.0);
-            let p = self.probabilities(&now, &images);
+            let (_, slopes) = self.rows(&now, &images);
+            let p = Matrix::from_fn(n, k, |i, c| f64::from(self.codes[i] == c) - slopes.get(i, c));
             // −gradient: (slopes/W − 2μα, Σ slopes/W).
             let mut rest = Pair { alpha: Matrix::zeros(n, k), constants: vec![0.0; k] };
             for c in 0..k {
                 for i in 0..n {
-                    let slope = self.weight(i) * (f64::from(self.codes[i] == c) - p.get(i, c)) / total;
+                    let slope = self.weight(i) * slopes.get(i, c) / total;
                     rest.alpha.set(i, c, slope);
                     rest.constants[c] += slope;
                 }
@@ -83,7 +88,17 @@ impl Multinomial<'_> {
             for (r, a) in rest.alpha.as_mut_slice().iter_mut().zip(now.alpha.as_slice()) {
                 *r -= 2.0 * ridge * a;
             }
-            let direction = self.solve_step(&p, ridge, rest, &preconditioner, (0.1 * relative.sqrt()).min(0.1))?;
+            let accuracy = (0.1 * relative.sqrt()).min(0.1);
+            let mut direction = None;
+            if !is_hard {
+                let (found, is_solved) = self.solve_step(&p, ridge, rest.clone(), &preconditioner, accuracy)?;
+                is_hard = !is_solved && exact::suits(n, k);
+                direction = Some(found);
+            }
+            if is_hard {
+                direction = self.factored_step(&p, ridge, &rest).or(direction);
+            }
+            let Some(direction) = direction else { break };
             let direction_images = self.centred_product(&direction.alpha);
             let mut share = 1.0;
             let mut moved = false;
@@ -156,48 +171,56 @@ impl Multinomial<'_> {
         image
     }
 
-    fn values(&self, pair: &Pair, images: &Matrix, i: usize) -> Vec<f64> {
-        (0..self.classes).map(|c| images.get(i, c) + pair.constants[c]).collect()
-    }
-
-    fn probabilities(&self, pair: &Pair, images: &Matrix) -> Matrix {
-        let mut p = Matrix::zeros(self.codes.len(), self.classes);
-        for i in 0..self.codes.len() {
-            let v = self.values(pair, images, i);
-            let log_sum = log_sum_exp(&v);
-            v.iter().enumerate().for_each(|(c, v)| p.set(i, c, libm::exp(v - log_sum)));
+    /// The loss of every row, and its slopes e_y − p.
+    fn rows(&self, pair: &Pair, images: &Matrix) -> (Vec<f64>, Matrix) {
+        let mut slopes = Matrix::zeros(self.codes.len(), self.classes);
+        let mut row = vec![0.0; self.classes];
+        let mut losses = Vec::with_capacity(self.codes.len());
+        for (i, code) in self.codes.iter().enumerate() {
+            row.iter_mut().enumerate().for_each(|(c, v)| *v = images.get(i, c) + pair.constants[c]);
+            losses.push(loss_and_slopes(&mut row, *code));
+            row.iter().enumerate().for_each(|(c, a)| slopes.set(i, c, *a));
         }
-        p
+        (losses, slopes)
     }
 
-    /// The objective, and the dual at a = y − p: the mean entropy of p less ‖(1/W) Σ w a k‖²/(4μ), summed over classes. With
-    /// an offset Σ w a must vanish; what is missing is charged as if the best offset were at most 1 away.
+    /// The objective, and the dual at a = e_y − p: the mean entropy of p less ‖(1/W) Σ w a k‖²/(4μ), summed over classes. With
+    /// an offset p is first mixed so that Σ w a = 0.
     fn bounds(&self, pair: &Pair, images: &Matrix, ridge: f64) -> (f64, f64) {
         let (n, k, total) = (self.codes.len(), self.classes, self.total());
-        let (mut loss, mut entropy) = (0.0, 0.0);
-        let mut slopes = Pair { alpha: Matrix::zeros(n, k), constants: vec![0.0; k] };
-        for i in 0..n {
-            let v = self.values(pair, images, i);
-            let log_sum = log_sum_exp(&v);
-            loss += self.weight(i) * (log_sum - v[self.codes[i]]);
-            for (c, v) in v.iter().enumerate() {
-                let p = libm::exp(v - log_sum);
-                entropy -= self.weight(i) * entropy_term(p);
-                let slope = self.weight(i) * (f64::from(self.codes[i] == c) - p);
-                slopes.alpha.set(i, c, slope);
-                slopes.constants[c] += slope;
-            }
+        let (losses, mut slopes) = self.rows(pair, images);
+        let loss: f64 = losses.iter().enumerate().map(|(i, l)| self.weight(i) * l).sum();
+        if self.has_offset {
+            make_feasible(&mut slopes, self.codes, self.weights);
         }
-        let surplus: f64 = if self.has_offset { slopes.constants.iter().map(|s| s.abs()).sum() } else { 0.0 };
-        self.centre(&mut slopes);
-        let length = inner_product(&slopes.alpha, &self.centred_product(&slopes.alpha));
+        let mut entropies = 0.0;
+        let mut row = vec![0.0; k];
+        for i in 0..n {
+            row.iter_mut().enumerate().for_each(|(c, a)| *a = slopes.get(i, c));
+            entropies += self.weight(i) * entropy(&row, self.codes[i]);
+            (0..k).for_each(|c| slopes.set(i, c, self.weight(i) * row[c]));
+        }
+        let length = inner_product(&slopes, &self.centred_product(&slopes));
         let norm = inner_product(&pair.alpha, images).max(0.0);
-        let dual = (entropy - surplus) / total - length.max(0.0) / (4.0 * ridge * total * total);
+        let dual = entropies / total - length.max(0.0) / (4.0 * ridge * total * total);
         (loss / total + ridge * norm, dual)
     }
 
-    /// (2μ + ½ HKH/W)⁻¹, factored.
-    fn preconditioner(&self, ridge: f64) -> Result<Cholesky> {
+    /// The step by factoring its matrices.
+    fn factored_step(&self, p: &Matrix, ridge: f64, rest: &Pair) -> Option<Pair> {
+        let (n, total) = (self.codes.len(), self.total());
+        let scale: Vec<f64> = (0..n).map(|i| self.weight(i) / (2.0 * total * ridge)).collect();
+        // The gradient as it was before it was centred.
+        let entry = |i: usize, c: usize| (rest.alpha.get(i, c) + rest.constants[c] / n as f64) / (2.0 * ridge);
+        let gradient = Matrix::from_fn(n, self.classes, entry);
+        let (alpha, constants) = exact::step(&self.centred_gram(), p, &scale, &gradient, self.has_offset)?;
+        let mut step = Pair { alpha, constants };
+        self.centre(&mut step);
+        step.alpha.as_slice().iter().chain(&step.constants).all(|x| x.is_finite()).then_some(step)
+    }
+
+    /// HKH, or K without an offset.
+    fn centred_gram(&self) -> Matrix {
         let n = self.codes.len();
         let mut matrix = self.gram.clone();
         if self.has_offset {
@@ -207,6 +230,13 @@ impl Multinomial<'_> {
                 matrix.col_mut(j).iter_mut().zip(&means).for_each(|(k, m)| *k += mean - m - means[j]);
             }
         }
+        matrix
+    }
+
+    /// (2μ + ½ HKH/W)⁻¹, factored.
+    fn preconditioner(&self, ridge: f64) -> Result<Cholesky> {
+        let n = self.codes.len();
+        let mut matrix = self.centred_gram();
         let share = 0.5 / self.total();
         matrix.as_mut_slice().iter_mut().for_each(|k| *k *= share);
         for j in 0..n {
@@ -232,8 +262,15 @@ impl Multinomial<'_> {
         out
     }
 
-    /// Conjugate gradients for the Newton step.
-    fn solve_step(&self, p: &Matrix, ridge: f64, rest: Pair, factor: &Cholesky, tolerance: f64) -> Result<Pair> {
+    /// Conjugate gradients for the Newton step, and whether they got there.
+    fn solve_step(
+        &self,
+        p: &Matrix,
+        ridge: f64,
+        rest: Pair,
+        factor: &Cholesky,
+        tolerance: f64,
+    ) -> Result<(Pair, bool)> {
         let (n, k) = (self.codes.len(), self.classes);
         // A constant common to all classes changes nothing; a little weight keeps it where it is.
         let precondition = |r: &Pair| -> Pair {
@@ -254,8 +291,11 @@ impl Multinomial<'_> {
         let mut d_images = z_images.clone();
         let mut energy = inner(&r, &z, &z_images);
         let first = energy;
-        for _ in 0..300 {
-            if !(energy > tolerance * tolerance * first) {
+        // So many iterations cost half of what factoring does.
+        let most = if exact::suits(n, k) { (n / 8).clamp(30, 300) } else { 300 };
+        let is_enough = |energy: f64| !(energy > tolerance * tolerance * first);
+        for _ in 0..most {
+            if is_enough(energy) {
                 break;
             }
             if !(self.go_on)() {
@@ -285,7 +325,7 @@ impl Multinomial<'_> {
             d.constants.iter_mut().zip(&z.constants).for_each(|(d, z)| *d = z + ratio * *d);
             energy = next;
         }
-        Ok(x)
+        Ok((x, is_enough(energy)))
     }
 }
 

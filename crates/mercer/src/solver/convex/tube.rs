@@ -99,6 +99,7 @@ impl RidgeSolver for Dual<'_> {
             offset: found.offset,
             fitted,
             elsewhere,
+            coefficients: None,
             squared_norm,
             converged: found.converged,
             iterations: found.iterations,
