@@ -25,7 +25,11 @@ pub fn fit(found: &Found) -> String {
         let within = |loo: &Option<LeaveOneOut>| loo.as_ref().map(|loo| loo.within(0.9));
         let within: Vec<Option<f64>> = fitted.leave_one_out.iter().map(within).collect();
         let of_all = if let [only] = within[..] { json!(only) } else { json!(within) };
-        map.insert("loo_within_90".into(), of_all);
+        let by_group = fitted.model.summaries().iter().any(|summary| summary.groups.is_some());
+        let (own, other) = ("loo_within_90", "logo_within_90");
+        let (own, other) = if by_group { (other, own) } else { (own, other) };
+        map.insert(own.into(), of_all);
+        map.insert(other.into(), Value::Null);
         map.insert("tried".into(), fitted.tried.iter().map(tried).collect());
         if let Some(search) = &found.search {
             map.extend(automatic(search));
@@ -155,6 +159,7 @@ pub fn model(model: &Model) -> Value {
 }
 
 fn target(model: &Model, t: usize, summary: &Summary) -> Map<String, Value> {
+    let by_group = summary.groups.is_some();
     let facts = json!({
         "target": summary.target,
         "loss": summary.loss,
@@ -169,8 +174,13 @@ fn target(model: &Model, t: usize, summary: &Summary) -> Map<String, Value> {
         "dof": summary.dof,
         "train_rmse": summary.train_rmse,
         "train_r2": summary.train_r2,
-        "loo_rmse": summary.loo_rmse,
-        "loo_r2": summary.loo_r2,
+        "groups": summary.groups,
+        "loo_rmse": summary.loo_rmse.filter(|_| !by_group),
+        "loo_r2": summary.loo_r2.filter(|_| !by_group),
+        // Leave-one-group-out, where rows have groups.
+        "logo_rmse": summary.loo_rmse.filter(|_| by_group),
+        "logo_r2": summary.loo_r2.filter(|_| by_group),
+        "criterion_value": summary.criterion_value,
         "train_loss": summary.train_loss,
         "train_error": summary.train_error,
         "held_out": summary.held_out,

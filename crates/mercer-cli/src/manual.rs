@@ -59,7 +59,7 @@ pub fn criteria() -> anyhow::Result<Done> {
     mercer::criterion::all().into_iter().for_each(|entry| describe(&mut text, entry));
     text.push_str(
         "\ntri and adj need rows without target, which dee can use: mercer fit --unlabelled FILE.\n\
-         kfold keeps the rows of one --group together.\n\
+         With --group, loo is logo, and kfold keeps the rows of one group together.\n\
          With --loss other than squared: kfold (by refitting) and loo (approximate).\n",
     );
     write!(std::io::stdout(), "{text}")?;

@@ -44,7 +44,10 @@ pub fn run(options: &PathOptions, common: &Common) -> anyhow::Result<Done> {
         .seed(common.seed)
         .observer(progress.observer())
         .fit_frame(&table.frame, &roles)?;
-    let criteria = options.criterion.0.clone();
+    // Leave-one-out leaves out whole groups.
+    let has_groups = fitted.design.groups.is_some();
+    let meant = |criterion: &Criterion| if has_groups { criterion.for_groups() } else { criterion.clone() };
+    let criteria: Vec<Criterion> = options.criterion.0.iter().map(meant).collect();
     criteria.iter().try_for_each(|criterion| criterion.check(fitted.design.rows()))?;
     let lambdas = options.lambda.as_ref().map(|numbers| numbers.0.as_slice());
     let points = fitted.path(0, options.exponent, lambdas, &criteria, common.seed)?;
@@ -88,7 +91,9 @@ impl Found {
 /// `kfold:5` for `kfold(folds=5,repeats=1)`.
 fn short_spec(criterion: &Criterion) -> String {
     match criterion {
-        Criterion::KFold(rule) if *rule == FoldRule::random(rule.folds) => format!("kfold:{}", rule.folds),
+        Criterion::KFold(rule) if *rule == FoldRule::random(rule.folds) && !rule.is_each_group() => {
+            format!("kfold:{}", rule.folds)
+        }
         other => other.spec(),
     }
 }

@@ -46,10 +46,22 @@ impl fmt::Display for Page {
 
 pub fn penalty_line(summary: &Summary) -> String {
     let chosen = match (summary.lambda_was_chosen, judged_by(summary)) {
-        (true, Some(by)) => format!(" by {by}"),
+        (true, Some(by)) => format!(" by {by}{}", criterion_value(summary)),
         _ => String::new(),
     };
     format!("λ = {}{chosen}, exponent {} ({})", short(summary.lambda), short(summary.exponent), complexity(summary))
+}
+
+/// What the criterion said of the choice, unless the line of errors begins with it.
+fn criterion_value(summary: &Summary) -> String {
+    let criterion = summary.chosen_by.as_deref().and_then(|spec| Criterion::parse(spec).ok());
+    let is_shown = |criterion: &Criterion| *criterion == Criterion::LeaveOneOut || criterion.leaves_out_groups();
+    match (summary.criterion_value, &summary.held_out) {
+        (Some(_), _) if criterion.as_ref().is_some_and(is_shown) && summary.loo_rmse.is_some() => String::new(),
+        (Some(_), Some(held_out)) => format!(" (RMSE {})", short(held_out.value.sqrt())),
+        (Some(value), None) => format!(" ({})", short(value)),
+        (None, _) => String::new(),
+    }
 }
 
 /// What a model was chosen by: exact for the squared loss, where no fold is refitted.
@@ -73,12 +85,18 @@ fn complexity(summary: &Summary) -> String {
 pub fn criterion_name(spec: &str) -> String {
     match Criterion::parse(spec) {
         Ok(Criterion::LeaveOneOut) => "exact leave-one-out".into(),
+        Ok(criterion) if criterion.leaves_out_groups() => "exact leave-one-group-out".into(),
         Ok(Criterion::KFold(rule)) if rule.repeats > 1 => {
             format!("exact {}-fold cross-validation, {} times", rule.folds, rule.repeats)
         }
         Ok(Criterion::KFold(rule)) => format!("exact {}-fold cross-validation", rule.folds),
         _ => spec.to_owned(),
     }
+}
+
+/// What the errors of a model leave out.
+pub fn left_out(summary: &Summary) -> &'static str {
+    if summary.groups.is_some() { "leave-one-group-out" } else { "leave-one-out" }
 }
 
 pub fn errors_line(summary: &Summary) -> String {
@@ -88,7 +106,10 @@ pub fn errors_line(summary: &Summary) -> String {
     let r2 = |value: Option<f64>| value.map_or_else(String::new, |r2| format!(" (R² {})", short(r2)));
     let train = format!("on the training rows {}{}", short(summary.train_rmse), r2(summary.train_r2));
     match summary.loo_rmse {
-        Some(rmse) => format!("leave-one-out RMSE {}{}, {train}", short(rmse), r2(summary.loo_r2)),
+        Some(rmse) => {
+            let groups = summary.groups.map_or_else(String::new, |groups| format!(" over {} groups", integer(groups)));
+            format!("{} RMSE {}{}{groups}, {train}", left_out(summary), short(rmse), r2(summary.loo_r2))
+        }
         None => format!("RMSE {train}"),
     }
 }

@@ -24,6 +24,8 @@ impl Columns {
             targets: self.targets.clone(),
             weight: self.weight.clone(),
             group: self.group.clone(),
+            // The splits of `cv`.
+            groups_are_folds: true,
             categorical: self.categorical.clone(),
             ..Roles::default()
         }

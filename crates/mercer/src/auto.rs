@@ -9,6 +9,7 @@
 //! |---|---|
 //! | `candidates` | what is tried, in which order |
 //! | `designs` | the table, read in every way that candidates need |
+//! | `grouped` | the ridge of a learned kernel where rows have groups |
 //! | `trial` | learning and judging one candidate |
 //! | `polish` | what was learned from a part of the rows, set right on all |
 //! | `ranking` | which candidate is best, and where that cannot be told |
@@ -16,6 +17,7 @@
 
 mod candidates;
 mod designs;
+mod grouped;
 mod polish;
 mod ranking;
 mod search;

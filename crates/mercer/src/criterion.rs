@@ -7,15 +7,18 @@
 //! | [`metric`] | `tri`, `adj`: distances between the fits themselves, on rows without target |
 //! | [`folds`] | which rows are held out together |
 //! | [`forward`] | blocks of later rows, predicted from earlier ones |
+//! | `grouped` | leave-one-group-out |
 
 pub mod folds;
-pub mod forward;
 pub mod formula;
+pub mod forward;
+mod grouped;
 pub mod held_out;
 pub mod metric;
 
 pub use folds::Folds;
 pub use forward::Forward;
+pub(crate) use grouped::{count as group_count, folds_of_groups, residuals_without_folds, whole_groups};
 pub use held_out::{HeldOutRows, LeaveOneOut, k_fold, leave_one_out};
 
 use crate::error::{Error, Result};
@@ -90,6 +93,13 @@ const ENTRIES: &[Entry<Criterion>] = &[
             },
         ],
         build: build_k_fold,
+    },
+    Entry {
+        name: "logo",
+        formula: "mean square of the exact residuals of each group's rows, by the fit without the group; needs groups, and is what loo \
+                  means where rows have them",
+        parameters: &[],
+        build: |_| Ok(Criterion::KFold(FoldRule::each_group())),
     },
     Entry {
         name: "forward",
@@ -194,6 +204,7 @@ impl Criterion {
     pub fn spec(&self) -> String {
         match self {
             Criterion::LeaveOneOut => "loo".into(),
+            Criterion::KFold(rule) if rule.is_each_group() => "logo".into(),
             Criterion::KFold(rule) => match &rule.order {
                 Order::Random => format!("kfold(folds={},repeats={})", rule.folds, rule.repeats),
                 Order::Blocks => format!("kfold(folds={},repeats={},order=blocks)", rule.folds, rule.repeats),
@@ -228,6 +239,11 @@ impl Criterion {
     /// Whether rows are in order of time, so that nothing may be learned from later ones.
     pub fn is_forward(&self) -> bool {
         matches!(self, Criterion::KFold(rule) if rule.is_forward())
+    }
+
+    /// Whether it is the mean squared error of rows that were held out.
+    pub fn holds_out(&self) -> bool {
+        matches!(self, Criterion::LeaveOneOut | Criterion::KFold(_))
     }
 
     /// Whether rows without target are needed.

@@ -85,7 +85,7 @@ pub struct Fitted {
     pub model: Model,
     /// One per target: coefficients, fitted values, stationary points.
     pub solutions: Vec<Solution>,
-    /// Leave-one-out residuals of each target, where they exist.
+    /// Leave-one-out residuals of each target, where they exist; of rows with groups, leave-one-group-out.
     pub leave_one_out: Vec<Option<LeaveOneOut>>,
     /// Where the criterion is forward chaining ([`crate::criterion::Forward`]): the residuals of the predicted rows of each target, in the place of
     /// leave-one-out residuals.
@@ -226,7 +226,8 @@ impl Fit {
         Fit { kernels, ..self }
     }
 
-    /// What λ, exponent and kernel are chosen by; exact leave-one-out if nothing else is said.
+    /// What λ, exponent and kernel are chosen by; exact leave-one-out if nothing else is said. With rows that have groups
+    /// ([`Roles::group`]) leave-one-out leaves out whole groups.
     pub fn criterion(self, criterion: Criterion) -> Self {
         Fit { criterion, ..self }
     }

@@ -88,6 +88,9 @@ struct Header {
     keeps_targets: bool,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     keeps_weights: bool,
+    /// And the numbers of their groups.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    keeps_groups: bool,
     /// What the models' values stand for.
     #[serde(default, skip_serializing_if = "is_numbers")]
     meaning: Meaning,
@@ -151,6 +154,7 @@ pub fn to_bytes(model: &Model) -> Result<Vec<u8>, FormatError> {
     if let Some(kept) = &model.kept {
         numbers.extend_from_slice(kept.y.as_slice());
         numbers.extend(kept.weights.iter().flatten());
+        numbers.extend(kept.groups.iter().flatten().map(|code| f64::from(*code)));
     }
     if numbers.iter().any(|x| !x.is_finite()) || singles.iter().any(|x| !x.is_finite()) {
         return Err(FormatError::NotFinite);
@@ -171,6 +175,7 @@ pub fn to_bytes(model: &Model) -> Result<Vec<u8>, FormatError> {
         meaning: model.meaning.clone(),
         keeps_targets: model.kept.is_some(),
         keeps_weights: model.kept.as_ref().is_some_and(|kept| kept.weights.is_some()),
+        keeps_groups: model.kept.as_ref().is_some_and(|kept| kept.groups.is_some()),
     };
     let header = serde_json::to_vec(&header).map_err(|error| FormatError::Header(error.to_string()))?;
     if header.len() > LONGEST_HEADER {
@@ -215,6 +220,7 @@ pub fn from_bytes(bytes: &[u8]) -> Result<Model, FormatError> {
         header.points.checked_mul(header.code_columns),
         if header.keeps_targets { header.points.checked_mul(targets) } else { Some(0) },
         Some(if header.keeps_weights { header.points } else { 0 }),
+        Some(if header.keeps_groups { header.points } else { 0 }),
     ]);
     // In single precision the function has its own numbers, and all others are doubles.
     let carried = match sections.singles {
@@ -224,8 +230,9 @@ pub fn from_bytes(bytes: &[u8]) -> Result<Model, FormatError> {
     let Some(carried) = carried.filter(|carried| *carried <= count) else {
         return contradiction("its sizes do not fit its numbers");
     };
-    if header.keeps_weights && !header.keeps_targets || header.keeps_targets && header.is_linear {
-        return contradiction("weights without targets, or targets without points");
+    let has_more = header.keeps_weights || header.keeps_groups;
+    if has_more && !header.keeps_targets || header.keeps_targets && header.is_linear {
+        return contradiction("weights or groups without targets, or targets without points");
     }
     if header.is_linear && header.points > 0 {
         return contradiction("a linear function with points");
@@ -312,7 +319,8 @@ pub fn from_bytes(bytes: &[u8]) -> Result<Model, FormatError> {
     let kept = if header.keeps_targets {
         let y = numbers.matrix(header.points, targets)?;
         let weights = header.keeps_weights.then(|| (0..header.points).map(|_| numbers.one()).collect()).transpose()?;
-        let kept = KeptTargets { y, weights };
+        let groups = header.keeps_groups.then(|| (0..header.points).map(|_| numbers.code()).collect()).transpose()?;
+        let kept = KeptTargets { y, weights, groups };
         kept.check().map_err(|error| FormatError::Contradiction(error.to_string()))?;
         Some(kept)
     } else {

@@ -11,6 +11,14 @@
 //! fits only. For a model on landmarks the fits without rows have the same landmarks; these were chosen without a look at the
 //! targets, but at the rows.
 //!
+//! Where rows have groups, whole groups are left out: with K groups of Nₖ rows and f₋ₖ the fit without group k, the interval goes
+//!
+//! > from the largest v with Σ {1/Nₖ : f₋ₖ(x) − |eₖᵢ| ≥ v} ≥ (1−α)(K+1) to the smallest v with Σ {1/Nₖ : f₋ₖ(x) + |eₖᵢ| ≤ v} ≥ (1−α)(K+1),
+//!
+//! the hierarchical jackknife+ of Lee, Barber and Willett (2023; Dunn, Wasserman and Ramdas 2022 for split samples): a row of a *new* group
+//! drawn like the others is covered with probability at least 1 − 2α. Every group counts alike, however many rows it has; with one row
+//! each it is the interval above. CV+ holds out folds of whole groups and weighs rows alike.
+//!
 //! [`Intervals`] reads the fits without rows off one decomposition: for the squared loss with λ‖f‖ᵐ. [`RefittedIntervals`] makes the fits of
 //! CV+ one by one, for everything else.
 //!
@@ -29,6 +37,7 @@
 //! # Ok::<(), mercer::Error>(())
 //! ```
 
+mod grouped;
 mod normal;
 mod process;
 mod refits;
@@ -40,10 +49,11 @@ use crate::error::{Error, Result};
 use crate::fit::Observer;
 use crate::kernel::Points;
 use crate::linalg::Matrix;
-use crate::model::Model;
+use crate::model::{Model, Summary};
 use crate::solver::deletion::{Deletions, Divisor, GroupDeletions};
-use crate::spectrum::Projector;
+use crate::spectrum::{Projector, Target};
 use crate::training::{Refitted, Training, told};
+use grouped::Shares;
 use process::Process;
 
 pub use refits::RefittedIntervals;
@@ -84,6 +94,8 @@ pub struct Intervals<'m> {
     refitted: Refitted<'m>,
     level: f64,
     source: Source,
+    /// Where rows have groups: what each row weighs among the residuals.
+    shares: Option<Shares>,
 }
 
 /// One entry per target.
@@ -108,8 +120,17 @@ impl<'m> Intervals<'m> {
         if !(level > 0.0 && level < 1.0) {
             return Err(Error::argument("the level of an interval", "above 0 and below 1", level));
         }
+        let whole_groups = match method {
+            Method::GaussianProcess => None,
+            _ => training.folds_of_groups(model)?,
+        };
+        let shares = training.groups.as_deref().filter(|_| whole_groups.is_some()).map(Shares::new);
         if *method != Method::GaussianProcess {
             let needed = rows_needed(level);
+            if let Some(few) = shares.as_ref().map(|shares| shares.groups).filter(|groups| *groups < needed) {
+                let must = format!("at least {needed} for an interval of level {level} (with fewer it is infinite)");
+                return Err(Error::argument("the number of groups of training rows", must, few));
+            }
             if training.rows() < needed {
                 let must = format!("at least {needed} for an interval of level {level} (with fewer it is infinite)");
                 return Err(Error::argument("the number of training rows", must, training.rows()));
@@ -125,22 +146,29 @@ impl<'m> Intervals<'m> {
         told(observer, "leaving out")?;
         let Refitted { spectrum, targets, .. } = &refitted;
         let all = || targets.iter().zip(model.summaries());
-        let source = match method {
-            Method::JackknifePlus => Source::Rows(
+        let by_groups = |folds: &Folds| -> Result<Source> {
+            let of = |(target, of): (&Target, &Summary)| {
+                spectrum.group_deletions(target, of.exponent, of.lambda, &folds.groups)
+            };
+            Ok(Source::Groups(all().map(of).collect::<Result<_>>()?))
+        };
+        let source = match (method, &whole_groups) {
+            (Method::JackknifePlus, Some(folds)) => by_groups(folds)?,
+            (Method::JackknifePlus, None) => Source::Rows(
                 all()
                     .map(|(target, of)| spectrum.deletions(target, of.exponent, of.lambda, Divisor::Remaining))
                     .collect::<Result<_>>()?,
             ),
-            Method::CvPlus(folds) => Source::Groups(
-                all()
-                    .map(|(target, of)| spectrum.group_deletions(target, of.exponent, of.lambda, &folds.groups))
-                    .collect::<Result<_>>()?,
-            ),
-            Method::GaussianProcess => {
+            (Method::CvPlus(folds), _) => {
+                let groups = refitted.training.groups.as_deref();
+                groups.map_or(Ok(()), |groups| grouped::check_folds(folds, groups))?;
+                by_groups(folds)?
+            }
+            (Method::GaussianProcess, _) => {
                 Source::Process((0..targets.len()).map(|t| Process::new(&refitted, t)).collect())
             }
         };
-        Ok(Intervals { refitted, level, source })
+        Ok(Intervals { refitted, level, source, shares })
     }
 
     /// The intervals of every target at the rows of a table.
@@ -200,7 +228,14 @@ impl<'m> Intervals<'m> {
                             clip.keep_rows_within(&mut residuals, |row| ranges[group_of[row]]);
                             keep_columns(&mut predicted, |group| ranges[group]);
                         }
-                        order_statistics(self.level, &predicted, &residuals, |i| group_of[i], lower, upper);
+                        match &self.shares {
+                            Some(shares) => {
+                                shares.ends(self.level, &predicted, &residuals, |i| group_of[i], lower, upper);
+                            }
+                            None => {
+                                order_statistics(self.level, &predicted, &residuals, |i| group_of[i], lower, upper);
+                            }
+                        }
                     }
                     Source::Process(processes) => {
                         let half = normal::two_sided(self.level);

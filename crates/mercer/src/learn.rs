@@ -162,6 +162,11 @@ impl Learned {
     }
 }
 
+/// The folds of a choice where nothing else is said.
+fn usual_folds() -> FoldRule {
+    FoldRule::random(5)
+}
+
 impl Learn {
     /// A fit with this loss and kernel: exponent 2, λ by five folds, with offset, features as they are (splines: scaled to
     /// the unit range). Several losses (see [`loss::parse`](crate::loss::parse)) give one model each.
@@ -176,7 +181,7 @@ impl Learn {
             kernels: vec![kernel],
             exponents: vec![2.0],
             lambdas: None,
-            criterion: Criterion::KFold(FoldRule::random(5)),
+            criterion: Criterion::KFold(usual_folds()),
             measure: None,
             one_standard_error: false,
             refine: true,

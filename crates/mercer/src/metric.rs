@@ -54,6 +54,11 @@ impl Rule {
         })
     }
 
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        RULES.iter().find(|(_, rule, _)| *rule == self).map_or("", |(name, ..)| name)
+    }
+
     /// Names and what they mean.
     pub fn all() -> impl Iterator<Item = (&'static str, &'static str)> {
         RULES.iter().map(|(name, _, about)| (*name, *about))

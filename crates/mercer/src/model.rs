@@ -149,6 +149,13 @@ pub struct Summary {
     pub loo_rmse: Option<f64>,
     /// Share of the variance explained, left out.
     pub loo_r2: Option<f64>,
+    /// Number of groups, where rows have them: `loo_rmse` and `loo_r2` are then of fits without the whole group of a row.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub groups: Option<usize>,
+    /// What the criterion was at the choice: a mean squared error, or what its formula says (of several targets with one ridge: the sum,
+    /// each in units of its variance).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub criterion_value: Option<f64>,
     /// Whether the zero function is the minimiser.
     pub is_zero: bool,
     /// Smallest and largest training target.
@@ -173,7 +180,7 @@ pub struct Summary {
     /// For classes: the share of training rows whose class is not predicted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub train_error: Option<f64>,
-    /// What held-out rows said, for losses other than the squared one.
+    /// What held-out rows said of the choice, where they decided; without them, nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held_out: Option<HeldOut>,
 }
@@ -199,6 +206,8 @@ impl Summary {
             train_r2: None,
             loo_rmse: None,
             loo_r2: None,
+            groups: None,
+            criterion_value: None,
             is_zero: solution.is_zero(),
             target_range: [0.0; 2],
             clip: None,

@@ -1,5 +1,6 @@
 //! The training rows of a model, and its fit made again from them: what intervals and standard errors are read off.
 
+use crate::criterion::{FoldRule, Folds, folds_of_groups, group_count};
 use crate::data::{Design, Frame, Roles};
 use crate::error::{Error, Result};
 use crate::fit::Observer;
@@ -18,6 +19,8 @@ pub struct Training {
     pub(crate) points: Points,
     pub(crate) y: Matrix,
     pub(crate) weights: Option<Vec<f64>>,
+    /// The number of each row's group, where rows have groups.
+    pub(crate) groups: Option<Vec<u32>>,
     /// Whether rows and their order are those of the model's expansion.
     pub(crate) is_own: bool,
 }
@@ -26,6 +29,30 @@ impl Training {
     /// Number of rows.
     pub fn rows(&self) -> usize {
         self.points.rows()
+    }
+
+    /// Number of groups, where rows have them.
+    pub fn groups(&self) -> Option<usize> {
+        self.groups.as_deref().map(group_count)
+    }
+
+    /// Folds for CV+, drawn with a seed, which keep groups whole.
+    pub fn folds(&self, folds: usize, seed: u64) -> Result<Folds> {
+        let rule = FoldRule::random(self.groups().map_or(folds, |groups| folds.min(groups)));
+        Folds::draw(&rule, self.rows(), self.groups.as_deref(), seed)
+    }
+
+    /// Every group as a fold. `None` where rows have none; refused where the model's had some and these do not, and where there is one only.
+    pub(crate) fn folds_of_groups(&self, model: &Model) -> Result<Option<Folds>> {
+        let known = model.summaries.iter().find_map(|summary| summary.groups);
+        match (&self.groups, known) {
+            (Some(groups), _) => folds_of_groups(groups).map(Some),
+            (None, None) => Ok(None),
+            (None, Some(groups)) => {
+                let must = format!("given with the column of their {groups} groups, which the fit had");
+                Err(Error::argument("the training rows", must, "rows without groups"))
+            }
+        }
     }
 
     /// Whether rows have different weights.
@@ -43,6 +70,7 @@ impl Model {
                 points: points.clone(),
                 y: kept.y.clone(),
                 weights: kept.weights.clone(),
+                groups: kept.groups.clone(),
                 is_own: true,
             }),
             _ => None,
@@ -56,13 +84,19 @@ impl Model {
 
     /// The same from the training table, read as the model reads tables; `weight` is the column of row weights.
     pub fn training_from(&self, frame: &Frame, weight: Option<&str>) -> Result<Training> {
+        self.training_with(frame, weight, None)
+    }
+
+    /// The same where rows have groups: `group` is their column.
+    pub fn training_with(&self, frame: &Frame, weight: Option<&str>, group: Option<&str>) -> Result<Training> {
         let roles = Roles {
             targets: self.summaries.iter().map(|summary| summary.target.clone()).collect(),
             weight: weight.map(str::to_owned),
+            group: group.map(str::to_owned),
             ..Roles::default()
         };
-        let Design { points, y, weights, .. } = Design::again(frame, &roles, &self.encoder)?;
-        Ok(Training { points, y, weights, is_own: false })
+        let Design { points, y, weights, groups, .. } = Design::again(frame, &roles, &self.encoder)?;
+        Ok(Training { points, y, weights, groups, is_own: false })
     }
 
     /// Why the fits of other rows are not read off one decomposition; `None` where they are.

@@ -51,8 +51,12 @@ fn refitted(fit: &Fit, x: &Matrix, y: &[f64], weights: Option<&[f64]>, folds: &F
     residuals
 }
 
-const SPECS: [&str; 4] =
-    ["forward(folds=4)", "forward(folds=5,gap=3)", "forward(folds=6,window=14)", "forward(folds=3,gap=2,window=21,block=5)"];
+const SPECS: [&str; 4] = [
+    "forward(folds=4)",
+    "forward(folds=5,gap=3)",
+    "forward(folds=6,window=14)",
+    "forward(folds=3,gap=2,window=21,block=5)",
+];
 
 #[test]
 fn forward_chaining_is_that_of_refits_to_earlier_rows() {
@@ -93,12 +97,14 @@ fn forward_chaining_is_that_of_refits_to_earlier_rows() {
 fn the_chosen_lambda_has_the_least_error_of_refits() {
     let (x, y, weights) = table();
     let lambdas = [1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0];
-    for (spec, exponent, clip) in [(SPECS[0], 2.0, false), (SPECS[1], 1.5, false), (SPECS[2], 1.0, false), (SPECS[3], 2.0, true)]
+    for (spec, exponent, clip) in
+        [(SPECS[0], 2.0, false), (SPECS[1], 1.5, false), (SPECS[2], 1.0, false), (SPECS[3], 2.0, true)]
     {
         let base = Fit::new(Gaussian::lengthscale(1.5)).exponent(exponent).on_grid();
         let base = if clip { base.clip() } else { base };
         let (y_matrix, criterion) = (Matrix::column_vector(y.clone()), Criterion::parse(spec).unwrap());
-        let found = base.clone().lambdas(&lambdas).criterion(criterion).fit_weighted(&x, &y_matrix, Some(&weights)).unwrap();
+        let found =
+            base.clone().lambdas(&lambdas).criterion(criterion).fit_weighted(&x, &y_matrix, Some(&weights)).unwrap();
         let scores = &found.tried[0].surfaces[0].scores[0];
         let drawn = folds(spec);
         let rows = drawn.held_out_rows();

@@ -17,7 +17,7 @@ use super::values::{
 ///
 /// Without --kernel, --exponent, --lambda and --criterion everything is chosen: the kernel's family, its metric,
 /// the exponent and λ. With any of them the rest has a default: the Gaussian kernel, exponent 2, and the λ with
-/// the least exact leave-one-out error.
+/// the least exact leave-one-out error (with --group, leave-one-group-out).
 ///
 /// Examples:
 ///
@@ -31,7 +31,7 @@ use super::values::{
 ///   mercer fit t.csv --target y --exponent 0.1..2.9:0.1 --lambda 1e-7..1e3:25 --table surface.csv
 ///   mercer fit t.csv --target y --kernel "gaussian(lengthscale=0.5..50:10)" --kernel additive-spline
 ///   mercer fit t.csv --target y --kernel matern52 --metric each
-///   mercer fit t.csv --target y --kernel matern52 --criterion kfold:10 --group patient
+///   mercer fit t.csv --target y --kernel matern52 --group patient
 ///   mercer fit t.csv --target y --kernel gaussian --criterion tri --unlabelled more.csv
 ///   mercer fit t.csv --target y --kernel "laplace(lengthscale=0.1..100:40)" --journal run.journal
 ///   mercer fit big.csv --target y --kernel gaussian --rank 1000

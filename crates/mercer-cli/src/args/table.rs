@@ -81,7 +81,7 @@ pub struct ColumnOptions {
     /// Column of row weights, at least 0: weight 2 counts like the row twice
     #[arg(long, value_name = "NAME")]
     pub weight: Option<String>,
-    /// Column whose equal entries belong together: folds never part them
+    /// Column whose equal entries belong together: whatever is held out (leave-one-out, folds, intervals) holds out whole groups
     #[arg(long, value_name = "NAME")]
     pub group: Option<String>,
     /// Columns of numbers that are names of categories
@@ -102,6 +102,7 @@ impl ColumnOptions {
             drop: names(&self.drop),
             weight: self.weight.clone(),
             group: self.group.clone(),
+            groups_are_folds: false,
             categorical: names(&self.categorical),
         })
     }

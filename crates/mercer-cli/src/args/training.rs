@@ -13,6 +13,9 @@ pub struct TrainingOptions {
     /// The column of row weights in the training table, if the fit had some
     #[arg(long, value_name = "NAME", requires = "data", help_heading = "The training rows")]
     pub weight: Option<String>,
+    /// The column of groups in the training table, if the fit had some
+    #[arg(long, value_name = "NAME", requires = "data", help_heading = "The training rows")]
+    pub group: Option<String>,
 }
 
 /// Prediction intervals.

@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use mercer::criterion::Folds;
 use mercer::data::{Column, Frame};
 use mercer::interval::{Bounds, Coverage, Intervals, Method};
 use mercer::{Model, Observer, Training};
@@ -29,6 +28,8 @@ pub struct Added {
     folds: usize,
     rows: usize,
     is_weighted: bool,
+    /// Number of groups of the training rows, where they have some.
+    groups: Option<usize>,
     /// Whether kernel or λ were chosen on the same rows.
     was_chosen: bool,
     on_landmarks: bool,
@@ -42,6 +43,7 @@ pub struct Maker<'m> {
     options: &'m PredictOptions,
     rows: usize,
     is_weighted: bool,
+    groups: Option<usize>,
 }
 
 /// Nothing unless intervals were asked for.
@@ -68,14 +70,23 @@ pub fn maker<'m>(
             options.model
         );
     };
-    let (rows, is_weighted) = (training.rows(), training.is_weighted());
+    let (rows, is_weighted, groups) = (training.rows(), training.is_weighted(), training.groups());
+    let fitted_groups = model.summaries().iter().find_map(|summary| summary.groups);
+    if let (Some(count), None, true) = (fitted_groups, groups, asked.method != IntervalMethod::GaussianProcess) {
+        anyhow::bail!(
+            "{} was fitted to {} groups of rows, and intervals leave out whole groups; --group NAME names their column in the \
+             table of --data",
+            options.model,
+            integer(count)
+        );
+    }
     let method = match asked.method {
         IntervalMethod::Jackknife => Method::JackknifePlus,
-        IntervalMethod::CrossValidation => Method::CvPlus(Folds::random(rows, asked.folds, common.seed)?),
+        IntervalMethod::CrossValidation => Method::CvPlus(training.folds(asked.folds, common.seed)?),
         IntervalMethod::GaussianProcess => Method::GaussianProcess,
     };
     let intervals = Intervals::new(model, training, &method, level, Some(&progress.observer()))?;
-    Ok(Some(Maker { model, intervals, options, rows, is_weighted }))
+    Ok(Some(Maker { model, intervals, options, rows, is_weighted, groups }))
 }
 
 impl Maker<'_> {
@@ -97,6 +108,7 @@ impl Maker<'_> {
             folds: asked.folds,
             rows: self.rows,
             is_weighted: self.is_weighted,
+            groups: self.groups,
             on_landmarks: model.is_on_landmarks(),
             was_chosen: model.summaries().iter().any(|summary| summary.chosen_by.is_some()),
             targets: targets.collect(),
@@ -113,7 +125,8 @@ pub fn training(
     match &options.data {
         Some(path) => {
             let table = mercer_io::read(path, reading)?;
-            Ok(Some(model.training_from(&table.frame, options.weight.as_deref())?))
+            let (weight, group) = (options.weight.as_deref(), options.group.as_deref());
+            Ok(Some(model.training_with(&table.frame, weight, group)?))
         }
         None => Ok(model.training()),
     }
@@ -162,6 +175,7 @@ impl Added {
             "level": self.level,
             "method": self.name(),
             "training_rows": self.rows,
+            "groups": self.groups,
             "chosen_on_the_same_rows": self.was_chosen,
             "coverage": coverage,
         })
@@ -189,26 +203,29 @@ impl Added {
             (false, true) => "; that holds for landmarks fixed beforehand, and here they were chosen on the same rows",
             (false, false) => "",
         };
+        let rows = if self.groups.is_some() { "rows of new groups drawn alike" } else { "rows drawn alike" };
         match self.method {
             IntervalMethod::Jackknife => {
-                format!(
-                    "holds at least {least} of rows drawn alike, whatever their distribution, and usually {level}{given}"
-                )
+                format!("holds at least {least} of {rows}, whatever their distribution, and usually {level}{given}")
             }
             IntervalMethod::CrossValidation => format!(
-                "holds about {least} of rows drawn alike at the least (less {}), whatever their distribution, and usually \
+                "holds about {least} of {rows} at the least (less {}), whatever their distribution, and usually \
                  {level}{given}",
                 short(self.shortfall())
             ),
             IntervalMethod::GaussianProcess => {
-                format!("holds {level} of new rows if f is a Gaussian process with this kernel and the noise is normal")
+                let apart = if self.groups.is_some() { ", and independent within a group" } else { "" };
+                format!(
+                    "holds {level} of new rows if f is a Gaussian process with this kernel and the noise is normal{apart}"
+                )
             }
         }
     }
 
     /// What folds may cost beyond 2α: the smaller of 2(1 − 1/k)/(n/k + 1) and (1 − k/n)/(k + 1).
     fn shortfall(&self) -> f64 {
-        let (n, k) = (self.rows as f64, self.folds as f64);
+        // Where rows have groups these are what is drawn.
+        let (n, k) = (self.groups.unwrap_or(self.rows) as f64, self.folds as f64);
         (2.0 * (1.0 - 1.0 / k) / (n / k + 1.0)).min((1.0 - k / n) / (k + 1.0))
     }
 }
@@ -216,7 +233,9 @@ impl Added {
 impl fmt::Display for Added {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let level = short(self.level);
-        write!(f, "interval {level} by {} on {} training rows: {}", self.name(), integer(self.rows), self.promise())?;
+        let groups = self.groups.map_or_else(String::new, |groups| format!(" in {} groups", integer(groups)));
+        let rows = integer(self.rows);
+        write!(f, "interval {level} by {} on {rows} training rows{groups}: {}", self.name(), self.promise())?;
         if self.is_weighted && self.method != IntervalMethod::GaussianProcess {
             write!(f, "\nweights enter the fits; in the order of the residuals every row counts alike")?;
         }

@@ -80,13 +80,13 @@ fn reason(chosen: &Trial, trials: &[Trial]) -> String {
 }
 
 /// Leave-one-out does not learn the metric again.
-pub fn caution(search: &Search) -> Option<String> {
+pub fn caution(search: &Search, left_out: &str) -> Option<String> {
     let chosen = search.trials.iter().find(|trial| trial.is_chosen && trial.metric != Metric::One)?;
-    let is_other = !chosen.judged_by.starts_with("leave-one-out");
+    let is_other = !chosen.judged_by.starts_with("leave-one-");
     let than = |rmse: f64| format!(" than {}, {}", chosen.judged_by, short(rmse));
     let other = chosen.rmse.filter(|_| is_other).map_or_else(String::new, than);
     let more = if is_other { "more " } else { "" };
-    Some(format!("leave-one-out keeps the learned metric, so it is {more}optimistic{other}; --assess kfold:5 is not"))
+    Some(format!("{left_out} keeps the learned metric, so it is {more}optimistic{other}; --assess kfold:5 is not"))
 }
 
 /// `matern52, per feature metric, with logarithms`

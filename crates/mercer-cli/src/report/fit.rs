@@ -5,7 +5,8 @@ use mercer::data::{Design, Encoder};
 use mercer::plan::{self, Method};
 
 use super::{
-    Page, automatic, certificate_line, errors_line, integer, low_rank_line, penalty_line, scale_name, search, short,
+    Page, automatic, certificate_line, errors_line, integer, left_out, low_rank_line, penalty_line, scale_name, search,
+    short,
 };
 use crate::args::{Common, FitOptions};
 use crate::chart;
@@ -45,11 +46,14 @@ pub fn page(found: &Found, options: &FitOptions, common: &Common, saved: Option<
         }
         page.line("error", &errors_line(summary));
         if let Some(loo) = &fitted.leave_one_out[t] {
-            page.line("", &format!("90 % of the rows, each left out, are within ± {}", short(loo.within(0.9))));
+            let how = if loo.groups.is_some() { "each left out with its group" } else { "each left out" };
+            page.line("", &format!("90 % of the rows, {how}, are within ± {}", short(loo.within(0.9))));
         }
         if let Some(line) = assessed(found, t) {
             page.line("", &line);
-        } else if let Some(line) = found.search.as_ref().and_then(automatic::caution) {
+        } else if let Some(line) =
+            found.search.as_ref().and_then(|search| automatic::caution(search, left_out(summary)))
+        {
             page.line("", &line);
         }
         page.line("certain", &certificate_line(&summary.certificate, summary.is_zero));
@@ -130,7 +134,10 @@ fn picture(page: &mut Page, fitted: &Fitted, map: Option<&str>, both: bool) {
     let (predicted, title) = match &fitted.leave_one_out[0] {
         Some(loo) => (
             observed.iter().zip(&loo.residuals).map(|(y, e)| y - e).collect::<Vec<f64>>(),
-            "predicted, each row by the model fitted without it",
+            match loo.groups {
+                Some(_) => "predicted, each row by the model fitted without its group",
+                None => "predicted, each row by the model fitted without it",
+            },
         ),
         None => (fitted.solutions[0].fitted.clone(), "predicted, on the training rows"),
     };

@@ -250,6 +250,7 @@ fn quantiles(page: &mut Page, found: &Found, per_target: usize, sorted: bool) {
 fn rows_in_words(learned: &Learned) -> String {
     match learned.summary().chosen_by.as_deref() {
         Some("loo") => "each row as if it had been left out (approximate)".into(),
+        _ if learned.summary().groups.is_some() => "each row by a model that had not seen its group".into(),
         _ => "each row by a model that had not seen it".into(),
     }
 }
@@ -268,5 +269,9 @@ pub fn assessed(found: Option<&(FoldRule, Assessment)>, t: usize) -> Option<Stri
         .collect();
     let times = if rule.repeats > 1 { format!(", {} times", rule.repeats) } else { String::new() };
     let own = if assessment.targets.len() > 1 { format!("{}: ", target.target) } else { String::new() };
-    Some(format!("{own}{}-fold{times}, selection inside: {}", in_words(rule.folds), parts.join(", ")))
+    let how = match rule.is_each_group() {
+        true => "leave-one-group-out".to_owned(),
+        false => format!("{}-fold{times}", in_words(rule.folds)),
+    };
+    Some(format!("{own}{how}, selection inside: {}", parts.join(", ")))
 }

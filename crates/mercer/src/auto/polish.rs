@@ -3,14 +3,15 @@
 use super::candidates::Candidate;
 use super::search::Clock;
 use crate::clip::Clip;
+use crate::criterion::Folds;
 use crate::data::Design;
 use crate::error::Result;
 use crate::fit::Fitted;
 use crate::metric::learn::Learned;
-use crate::metric::ridge::ridge_fit;
+use crate::metric::ridge::{LeftOut, ridge_fit};
 use crate::model::Expansion;
 
-/// Lengthscales in common and λ by leave-one-out on all rows: each try is one factorisation.
+/// Lengthscales in common and λ by leave-one-out (of whole groups, where there are some) on all rows: each try is one factorisation.
 pub(super) struct Polish<'a> {
     pub design: &'a Design,
     /// The kernel with all lengthscales multiplied by exp of a number.
@@ -18,6 +19,8 @@ pub(super) struct Polish<'a> {
     pub offset: bool,
     pub clip: bool,
     pub clock: &'a Clock,
+    /// Where rows have groups: the rows of each, which are left out together.
+    pub groups: Option<Folds>,
 }
 
 /// How a search goes: steps of log λ (lengthscales move half as far), and tries at most.
@@ -48,10 +51,19 @@ impl Polish<'_> {
         let root_weights: Option<Vec<f64>> = self.design.weights.as_ref().map(|w| w.iter().map(|w| w.sqrt()).collect());
         let gamma = libm::exp(log_lambda) * self.design.weight_sum();
         let Learned { kernel, .. } = (self.kernel)(stretch).ok()?;
-        let fit = ridge_fit(&*kernel, points, y, root_weights.as_deref(), self.offset, gamma, true)?;
+        let left_out = self.groups.as_ref().map_or(LeftOut::Rows, |folds| LeftOut::Groups(&folds.groups));
+        let fit = ridge_fit(&*kernel, points, y, root_weights.as_deref(), self.offset, gamma, left_out)?;
         let mut residuals = fit.residuals?;
         for t in (0..residuals.cols()).filter(|_| self.clip) {
-            Clip::of(y.col(t)).keep_rows(residuals.col_mut(t));
+            let clip = Clip::of(y.col(t));
+            match &self.groups {
+                None => clip.keep_rows(residuals.col_mut(t)),
+                Some(folds) => folds.groups.iter().for_each(|rows| {
+                    let mut part: Vec<f64> = rows.iter().map(|row| residuals.get(*row, t)).collect();
+                    clip.keep_group(rows, &mut part);
+                    rows.iter().zip(part).for_each(|(row, e)| residuals.set(*row, t, e));
+                }),
+            }
         }
         let square = |row: usize, t: usize| residuals.get(row, t) / units[t] * (residuals.get(row, t) / units[t]);
         Some((0..residuals.rows()).map(|row| (0..units.len()).map(|t| square(row, t)).sum()).collect())

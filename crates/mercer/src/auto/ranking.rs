@@ -4,10 +4,15 @@ use super::search::Tried;
 
 /// Candidates from the best on. Those whose held-out errors do not exceed the best one's by more than two standard
 /// errors of the difference are as good as it; among them evidence decides, which uses every row.
-pub(super) fn ranking(tried: &[Tried], weight: f64) -> Vec<usize> {
+///
+/// With groups the least held-out error decides: the likelihood takes rows of a group for independent, and says nothing of new groups.
+pub(super) fn ranking(tried: &[Tried], weight: f64, has_groups: bool) -> Vec<usize> {
     let mut order: Vec<usize> = (0..tried.len()).filter(|index| tried[*index].squares.is_some()).collect();
     let score = |index: usize| tried[index].mean_square(weight).unwrap_or(f64::INFINITY);
     order.sort_by(|a, b| score(*a).total_cmp(&score(*b)));
+    if has_groups {
+        return order;
+    }
     let Some(first) = order.first().copied() else { return order };
     let equals = |index: usize| {
         let (Some(a), Some(b)) = (&tried[index].squares, &tried[first].squares) else { return false };

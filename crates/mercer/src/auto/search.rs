@@ -10,7 +10,7 @@ use super::polish::{COARSE, FINE, Polish, Steps, stretched};
 use super::ranking::{exceeds_by_at_most, ranking};
 use super::trial::{held_out_errors, learn};
 use super::{Automated, Automatic, Metric, Trial};
-use crate::criterion::{Criterion, FoldRule, Folds};
+use crate::criterion::{Criterion, FoldRule, Folds, whole_groups};
 use crate::data::{Design, Encoding, Frame, Roles, Scale, TextAs};
 use crate::error::{Error, Result};
 use crate::fit::{Fit, Fitted, Reduce};
@@ -115,16 +115,18 @@ impl Automatic {
         let folds = self.folds(&part.standard)?;
         let (mut tried, learned_all) = self.learn_all(&part, &clock)?;
         let held_out_all = self.hold_out(&mut tried, &part, &folds, &units, designs.rows() > WHOLE_ROWS, &clock)?;
+        let has_groups = part.standard.groups.is_some();
+        let left_out = if has_groups { "leave-one-group-out" } else { "leave-one-out" };
         let on_rows = match self.is_reduced(&designs.standard) && designs.rows() > COMPETING_ROWS {
-            true => format!("leave-one-out, {COMPETING_ROWS} rows"),
-            false => "leave-one-out, all rows".to_owned(),
+            true => format!("{left_out}, {COMPETING_ROWS} rows"),
+            false => format!("{left_out}, all rows"),
         };
-        let ranking = ranking(&tried, part.standard.weight_sum() * units.len() as f64);
+        let ranking = ranking(&tried, part.standard.weight_sum() * units.len() as f64, has_groups);
         let Best { index: best, fitted, learned, on_all_rows } = self.fit_best(&tried, &ranking, designs, &clock)?;
         let judged_by = if folds.groups.len() == part.rows() {
             "leaving out one row".into()
         } else {
-            format!("{} folds", folds.groups.len())
+            format!("{} folds{}", folds.groups.len(), if has_groups { " of whole groups" } else { "" })
         };
         let weight = part.standard.weight_sum() * units.len() as f64;
         let trials = tried
@@ -260,10 +262,15 @@ impl Automatic {
         let mut order: Vec<usize> = (0..tried.len()).filter(|index| tried[*index].learned.is_some()).collect();
         order.sort_by(|a, b| tried[*a].evidence.total_cmp(&tried[*b].evidence));
         let Some(least) = order.first().map(|index| tried[*index].evidence) else { return Ok(true) };
+        let has_groups = part.standard.groups.is_some();
+        if has_groups {
+            // The likelihood takes the rows of a group for independent: the simplest first, as candidates are listed.
+            order.sort_unstable();
+        }
         let mut is_complete = true;
         for (rank, index) in order.into_iter().enumerate() {
             let candidate = tried[index].candidate;
-            let is_hopeless = tried[index].evidence > least + HOPELESS && candidate.is_learned;
+            let is_hopeless = tried[index].evidence > least + HOPELESS && candidate.is_learned && !has_groups;
             // A learned one takes about as long per fold as it took to learn.
             let forecast = tried[index].seconds * folds.groups.len() as f64;
             // With many rows all of them will decide; folds of the part only tell how good the first few are.
@@ -303,10 +310,12 @@ impl Automatic {
             };
             let mut design = designs.take(candidate).with_map(learned);
             let mut fit = self.fit_of(&learned.kernel.spec(), candidate.scale)?;
-            if let Some(copies) = design.copies() {
+            if design.groups.is_none()
+                && let Some(copies) = design.copies()
+            {
                 // A row is not held out while a copy of it stays.
-                design.groups = Some(copies);
-                fit = fit.criterion(Criterion::KFold(FoldRule::random(0)));
+                (design.groups, design.groups_are_folds) = (Some(copies), true);
+                fit = fit.criterion(Criterion::LeaveOneOut.for_groups());
             }
             let fitted = fit.fit_design(design)?;
             return Ok(Best { index: first, fitted, learned: learned.clone(), on_all_rows: HashMap::new() });
@@ -345,7 +354,7 @@ impl Automatic {
         finals.sort_by(|a, b| a.1[2].total_cmp(&b.1[2]));
         if let [(first, at), (second, other), ..] = finals[..] {
             // Leave-one-out keeps the learned metric and flatters the larger model: within its error, evidence decides.
-            if tried[second].evidence < tried[first].evidence {
+            if tried[second].evidence < tried[first].evidence && designs.standard.groups.is_none() {
                 let of = |index: usize, at: [f64; 3]| self.squares(&tried[index], designs, clock, [at[0], at[1]]);
                 let (first, second) = (of(first, at)?, of(second, other)?);
                 if let (Some(first), Some(second)) = (first, second)
@@ -419,7 +428,9 @@ impl Automatic {
             self.stage("all rows")?;
             let design = designs.of(candidate).with_map(learned);
             let kernel = |stretch: f64| stretched(learned, candidate, design.points.features(), stretch);
-            let polish = Polish { design: &design, kernel: &kernel, offset: self.offset, clip: self.clip, clock };
+            let groups = design.groups.as_deref().and_then(whole_groups);
+            let polish =
+                Polish { design: &design, kernel: &kernel, offset: self.offset, clip: self.clip, clock, groups };
             Ok(polish.run(start, candidate.is_learned, steps).to_vec())
         })?;
         Ok(numbers.first_chunk().copied().filter(|at: &[f64; 3]| at[2].is_finite()))
@@ -431,7 +442,9 @@ impl Automatic {
         let numbers = self.remember(&format!("all rows, one by one {}", candidate.key()), clock, || {
             let design = designs.of(candidate).with_map(learned);
             let kernel = |stretch: f64| stretched(learned, candidate, design.points.features(), stretch);
-            let polish = Polish { design: &design, kernel: &kernel, offset: self.offset, clip: self.clip, clock };
+            let groups = design.groups.as_deref().and_then(whole_groups);
+            let polish =
+                Polish { design: &design, kernel: &kernel, offset: self.offset, clip: self.clip, clock, groups };
             Ok(polish.squares(at).unwrap_or_default())
         })?;
         Ok((!numbers.is_empty()).then_some(numbers))

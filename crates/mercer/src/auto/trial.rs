@@ -3,15 +3,15 @@
 use super::Metric;
 use super::candidates::Candidate;
 use crate::clip;
-use crate::criterion::Criterion;
 use crate::criterion::formula::Formula;
+use crate::criterion::{Criterion, whole_groups};
 use crate::data::{Design, project};
 use crate::error::{Error, Result};
 use crate::kernel::Points;
 use crate::linalg::Matrix;
 use crate::metric::learn::{Learned, Rows, by_outer_products, per_feature};
 use crate::metric::objective::Goal;
-use crate::metric::ridge::ridge_fit;
+use crate::metric::ridge::{LeftOut, ridge_fit};
 use crate::select::{Extras, Judge, Scorer, Search};
 use crate::spectrum::Spectrum;
 
@@ -49,10 +49,12 @@ fn by_leave_one_out(candidate: &Candidate, design: &Design, offset: bool) -> Res
     };
     let targets = (0..design.y.cols()).map(|t| spectrum.target(design.y.col(t))).collect::<Result<Vec<_>>>()?;
     let members: Vec<_> = targets.iter().collect();
-    let extras = Extras::default();
+    let folds = design.groups.as_deref().and_then(whole_groups);
+    let criterion = if folds.is_some() { Criterion::LeaveOneOut.for_groups() } else { Criterion::LeaveOneOut };
+    let extras = Extras { folds, unlabelled: None };
     let search =
         Search { exponents: vec![2.0], lambdas: None, refine: true, preferred: None, one_standard_error: false };
-    let Some(judge) = Judge::new(&spectrum, &members, &Criterion::LeaveOneOut, &extras, None)? else { return Ok(None) };
+    let Some(judge) = Judge::new(&spectrum, &members, &criterion, &extras, None)? else { return Ok(None) };
     let Some(surface) = search.run(&judge, &[]) else { return Ok(None) };
     let gamma = surface.best.lambda * spectrum.weight_sum();
     // The likelihood of targets in units of their deviation, as a learned metric's is.
@@ -86,7 +88,12 @@ pub(super) fn held_out_errors(
     };
     let points = map(&training.points);
     let root_weights: Option<Vec<f64>> = training.weights.as_ref().map(|w| w.iter().map(|w| w.sqrt()).collect());
-    let fit = ridge_fit(&*learned.kernel, &points, &training.y, root_weights.as_deref(), offset, learned.gamma, false);
+    let gamma = match training.groups.as_deref().and_then(whole_groups) {
+        Some(groups) => super::grouped::ridge(&*learned.kernel, &points, &training, offset, &groups, learned.gamma)?,
+        None => learned.gamma,
+    };
+    let (roots, nothing) = (root_weights.as_deref(), LeftOut::Nothing);
+    let fit = ridge_fit(&*learned.kernel, &points, &training.y, roots, offset, gamma, nothing);
     let Some(fit) = fit else { return Ok(None) };
     let mut predicted: Matrix = fit.predict(&*learned.kernel, &points, &map(&held_out.points));
     for t in (0..predicted.cols()).filter(|_| clip) {

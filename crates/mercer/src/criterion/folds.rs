@@ -64,6 +64,9 @@ impl Folds {
         if let Some(group) = group.filter(|group| group.len() != rows) {
             return Err(Error::shape("the groups", format!("one per row ({rows})"), group.len()));
         }
+        if rule.is_each_group() && group.is_none() {
+            return Err(Error::argument("the criterion logo", "used with rows that have groups", "none"));
+        }
         let units = units(rows, group);
         if units.len() < 2 {
             return Err(Error::argument("the groups", "at least two, so that one can be held out", units.len()));

@@ -22,7 +22,11 @@ pub struct Forward {
 pub(super) const PARAMETERS: &[Parameter] = &[
     Parameter { name: "folds", default: "5", about: "number of blocks; forward:8 is forward(folds=8)" },
     Parameter { name: "gap", default: "0", about: "rows left out between training rows and block" },
-    Parameter { name: "window", default: "all", about: "number of training rows: a window that slides; all: it expands" },
+    Parameter {
+        name: "window",
+        default: "all",
+        about: "number of training rows: a window that slides; all: it expands",
+    },
     Parameter { name: "block", default: "auto", about: "rows of a block; auto: rows/(folds + 1), rounded down" },
 ];
 

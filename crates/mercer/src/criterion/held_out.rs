@@ -13,13 +13,15 @@ use crate::spectrum::{
     DeletedGroup, FormTarget, Grid, PartOfRows, Remembered, RowTables, Spectrum, Tabulated, Target, TridiagonalForm,
 };
 
-/// Leave-one-out residuals yᵢ − f₋ᵢ(xᵢ) − b₋ᵢ and their weighted mean square.
+/// Leave-one-out residuals yᵢ − f₋ᵢ(xᵢ) − b₋ᵢ and their weighted mean square; where rows have groups, leave-one-group-out.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LeaveOneOut {
     /// One per training row.
     pub residuals: Vec<f64>,
     /// (1/W) Σ w e².
     pub mse: f64,
+    /// Where rows have groups: their number. Every row is then left out together with its group.
+    pub groups: Option<usize>,
 }
 
 impl LeaveOneOut {
@@ -28,7 +30,12 @@ impl LeaveOneOut {
         let scaled: Vec<f64> = residuals.iter().enumerate().map(|(i, e)| root(i) * e).collect();
         let total = weights.map_or(residuals.len() as f64, |w| w.iter().sum());
         let size = crate::solver::refine::norm(&scaled) / total.sqrt();
-        LeaveOneOut { mse: size * size, residuals }
+        LeaveOneOut { mse: size * size, residuals, groups: None }
+    }
+
+    /// The same for residuals of fits without whole groups.
+    pub(crate) fn of_groups(residuals: Vec<f64>, weights: Option<&[f64]>, groups: usize) -> Self {
+        LeaveOneOut { groups: Some(groups), ..LeaveOneOut::new(residuals, weights) }
     }
 
     /// The distance within which this share of the rows is predicted by the fits without them.
@@ -217,7 +224,7 @@ fn parts(spectrum: &Spectrum, targets: &[&Target], folds: &Folds) -> Result<Vec<
 }
 
 /// Residuals of a group's rows, `[target][row]`, with predictions kept within the range of the other rows where that is asked for.
-fn keep_group(targets: &[&Target], rows: &[usize], residuals: &mut [Vec<f64>]) {
+pub(super) fn keep_group(targets: &[&Target], rows: &[usize], residuals: &mut [Vec<f64>]) {
     for (target, residuals) in targets.iter().zip(residuals) {
         if let Some(clip) = &target.clip {
             clip.keep_group(rows, residuals);
@@ -333,7 +340,10 @@ pub(crate) struct HeldOut {
 
 enum Deletions {
     Rows(Box<RowTables>),
-    Groups { grid: Grid, tables: Vec<Tabulated> },
+    Groups {
+        grid: Grid,
+        tables: Vec<Tabulated>,
+    },
     /// Fits to the training rows of each fold.
     Parts(Vec<PartOfRows>),
 }

@@ -17,8 +17,10 @@ pub struct Roles {
     pub drop: Vec<String>,
     /// The column of row weights.
     pub weight: Option<String>,
-    /// The column whose equal entries stay in one fold.
+    /// The column whose equal entries belong together: whatever is held out holds out whole groups.
     pub group: Option<String>,
+    /// Whether groups only say which rows folds hold out together; everything else speaks of single rows.
+    pub groups_are_folds: bool,
     /// Columns of numbers that are names of categories.
     pub categorical: Vec<String>,
 }
@@ -40,6 +42,8 @@ pub struct Design {
     pub(crate) weight_unit: f64,
     /// For each row the number of its group, if rows that belong together were named.
     pub groups: Option<Vec<u32>>,
+    /// Whether groups only say which rows folds hold out together.
+    pub groups_are_folds: bool,
     /// The features before they became monomials, if they did.
     pub(crate) unexpanded: Option<Points>,
     /// Rows that were left out because a cell is missing.
@@ -129,6 +133,7 @@ impl Design {
             weights,
             weight_unit,
             groups,
+            groups_are_folds: roles.groups_are_folds,
             unexpanded: None,
             dropped_missing,
             dropped_weightless,
@@ -152,6 +157,7 @@ impl Design {
             weights: None,
             weight_unit: 1.0,
             groups: None,
+            groups_are_folds: false,
             unexpanded: None,
             dropped_missing: 0,
             dropped_weightless: 0,
@@ -231,6 +237,7 @@ impl Design {
             weights: self.weights.as_ref().map(|w| rows.iter().map(|row| w[*row]).collect()),
             weight_unit: self.weight_unit,
             groups: self.groups.as_ref().map(|g| rows.iter().map(|row| g[*row]).collect()),
+            groups_are_folds: self.groups_are_folds,
             unexpanded: self.unexpanded.as_ref().map(|points| points.subset(rows)),
             dropped_missing: 0,
             dropped_weightless: 0,
@@ -241,6 +248,9 @@ impl Design {
     /// learned from. A model that sees a row twice believes that there is no noise.
     pub(crate) fn without_duplicates(&self) -> Self {
         let features: Vec<&[f64]> = (0..self.points.features()).map(|j| self.points.feature(j)).collect();
+        // Rows of different groups stay apart: folds hold them out one without the other.
+        let groups: Option<Vec<f64>> = self.groups.as_ref().map(|g| g.iter().map(|code| f64::from(*code)).collect());
+        let features: Vec<&[f64]> = features.into_iter().chain(groups.as_deref()).collect();
         let places = self.places_of_equal_rows(&features);
         let Some(count) = places.iter().max().map(|last| last + 1).filter(|count| *count < self.rows()) else {
             return self.clone();
@@ -287,6 +297,11 @@ impl Design {
             *first.entry(numbers.chain(codes.iter().map(|codes| u64::from(codes[row]))).collect()).or_insert(next)
         };
         (0..self.rows()).map(number).collect()
+    }
+
+    /// The group of each row, where what speaks of new rows leaves out whole groups.
+    pub(crate) fn whole_groups(&self) -> Option<&[u32]> {
+        self.groups.as_deref().filter(|_| !self.groups_are_folds)
     }
 
     /// Number of rows in use.

@@ -2,6 +2,7 @@
 
 use super::run::{FIRST_RANK, kernel_for};
 use super::{Fit, Reduce};
+use crate::criterion::Criterion;
 use crate::data::{Design, Frame, Roles};
 use crate::error::{Error, Result};
 use crate::forecast::cost::Sizes;
@@ -24,6 +25,9 @@ impl Fit {
 
     /// The same for rows that were read.
     pub(crate) fn forecast_design(&self, design: &Design) -> Result<Outlook> {
+        if self.criterion == Criterion::LeaveOneOut && design.whole_groups().is_some() {
+            return Fit { criterion: self.criterion.for_groups(), ..self.clone() }.forecast_design(design);
+        }
         let kernels: Vec<SharedKernel> =
             self.kernels.iter().map(|kernel| kernel_for(kernel, design)).collect::<Result<_>>()?;
         let shape = self.shape_of(design);

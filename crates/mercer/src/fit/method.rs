@@ -8,6 +8,10 @@ use crate::low_rank::Landmarks;
 use crate::plan::{self, Method, Plan, Shape};
 use crate::select::suits_band;
 
+/// Rows with groups up to which a given λ is worth a decomposition (some seconds), from which the errors without each group follow; beyond
+/// it one factorisation gives the model without them.
+const DECOMPOSED_GROUPS: usize = 4000;
+
 impl Fit {
     /// λ and the exponent, when there is nothing to choose.
     pub(super) fn fixed(&self) -> Option<(f64, f64)> {
@@ -26,7 +30,14 @@ impl Fit {
     pub(super) fn shape_of(&self, design: &Design) -> Shape {
         let points = &design.points;
         let shape = self.shape(design.rows(), points.features(), design.y.cols(), design.weights.is_some());
-        Shape { is_linear: shape.is_linear && points.code_columns() == 0, ..shape }
+        // The errors without each group are read off a decomposition.
+        let by_group = design.whole_groups().is_some() && self.diagnostics && shape.rows <= DECOMPOSED_GROUPS;
+        Shape {
+            is_linear: shape.is_linear && points.code_columns() == 0,
+            fixed_exponent: shape.fixed_exponent.filter(|_| !by_group),
+            only_ridges: shape.only_ridges && !by_group,
+            ..shape
+        }
     }
 
     /// What decides the method.

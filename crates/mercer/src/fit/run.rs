@@ -14,7 +14,10 @@ use std::sync::Arc;
 use super::{Fit, Fitted, Reduce, Solver, Tried};
 use crate::certificate::{Certificate, LowRank};
 use crate::clip::{self, Clip};
-use crate::criterion::{Criterion, Folds, HeldOutRows, LeaveOneOut, k_fold, leave_one_out};
+use crate::criterion::{
+    Criterion, Folds, HeldOutRows, LeaveOneOut, group_count, k_fold, leave_one_out, residuals_without_folds,
+    whole_groups,
+};
 use crate::data::Design;
 use crate::error::{Error, Result};
 use crate::kernel::combine::Combined;
@@ -23,7 +26,7 @@ use crate::kernel::{Points, SharedKernel};
 use crate::linalg::{DecompositionCheck, Matrix};
 use crate::model::{Expansion, HeldOut, KeptTargets, Meaning, Model, Precision, Summary};
 use crate::plan::{Method, Plan, Shape};
-use crate::select::{Choice, Extras, Judge, Search, Surface, compared_landmarks};
+use crate::select::{Choice, Extras, Judge, Score, Search, Surface, compared_landmarks};
 use crate::solver::{Solution, spectral};
 use crate::spectrum::{Spectrum, Target};
 use reduced::Reduction;
@@ -59,6 +62,9 @@ enum Winner {
 
 impl Fit {
     pub(crate) fn fit_design(&self, design: Design) -> Result<Fitted> {
+        if self.criterion == Criterion::LeaveOneOut && design.whole_groups().is_some() {
+            return Fit { criterion: self.criterion.for_groups(), ..self.clone() }.fit_design(design);
+        }
         if let Some(rule) = self.metric {
             let (kernel, design) = self.with_metric(rule, design)?;
             return Fit { metric: None, kernels: vec![kernel], ..self.clone() }.fit_design(design);
@@ -186,7 +192,7 @@ impl Fit {
         let count = targets.len();
         let (mut choices, mut surfaces, mut total) = (Vec::new(), Vec::new(), 0.0);
         let search = self.search();
-        let nothing_known = crate::select::Score { value: 0.0, standard_error: None };
+        let nothing_known = Score { value: 0.0, standard_error: None };
         for group in self.target_groups(count) {
             let members: Vec<&Target> = group.iter().map(|t| &targets[*t]).collect();
             if let Some((exponent, lambda)) = self.fixed() {
@@ -235,16 +241,26 @@ impl Fit {
     fn solve_on(&self, candidate: Candidate, design: &Design, stage: Stage<'_>) -> Result<Found> {
         let Candidate { kernel, spectrum, targets, choices, reduction, .. } = candidate;
         let weights = design.weights.as_deref();
+        // A single group leaves nothing to learn from.
+        let by_group = design.whole_groups().and_then(whole_groups);
         let mut found = Found::default();
         for (group, choice) in self.target_groups(targets.len()).into_iter().zip(choices) {
             let members: Vec<&Target> = group.iter().map(|t| &targets[*t]).collect();
             stage("leave-one-out")?;
             found.forward.extend(self.forward_chained(&spectrum, &members, choice, design)?);
-            let residuals = match leave_one_out(&spectrum, &members, choice.exponent, &[libm::log(choice.lambda)]) {
-                Some(mut by_lambda) => {
-                    by_lambda.swap_remove(0).into_iter().map(|e| Some(LeaveOneOut::new(e, weights))).collect()
-                }
-                None => vec![None; group.len()],
+            let log_lambda = libm::log(choice.lambda);
+            let residuals = match &by_group {
+                Some(folds) => residuals_without_folds(&spectrum, &members, choice.exponent, log_lambda, folds)
+                    .into_iter()
+                    .map(|e| Some(LeaveOneOut::of_groups(e, weights, folds.groups.len())))
+                    .map(|loo| loo.filter(|loo| loo.mse.is_finite()))
+                    .collect(),
+                None => match leave_one_out(&spectrum, &members, choice.exponent, &[log_lambda]) {
+                    Some(mut by_lambda) => {
+                        by_lambda.swap_remove(0).into_iter().map(|e| Some(LeaveOneOut::new(e, weights))).collect()
+                    }
+                    None => vec![None; group.len()],
+                },
             };
             stage("solving")?;
             let pairs: Vec<(&Target, &[f64])> = group.iter().map(|t| (&targets[*t], design.y.col(*t))).collect();
@@ -290,11 +306,15 @@ impl Fit {
     }
 
     fn assemble(&self, design: Design, kernel: SharedKernel, plan: Plan, mut found: Found) -> Result<Fitted> {
+        let groups = design.whole_groups().map(group_count);
+        // A method that leaves out single rows only says nothing of new groups.
+        found.residuals.iter_mut().for_each(|loo| *loo = loo.take().filter(|loo| loo.groups == groups));
         if self.clip {
             for (t, loo) in found.residuals.iter_mut().enumerate() {
                 if let Some(loo) = loo {
                     Clip::of(design.y.col(t)).keep_rows(&mut loo.residuals);
-                    *loo = LeaveOneOut::new(std::mem::take(&mut loo.residuals), design.weights.as_deref());
+                    let residuals = std::mem::take(&mut loo.residuals);
+                    *loo = LeaveOneOut { groups, ..LeaveOneOut::new(residuals, design.weights.as_deref()) };
                 }
             }
         }
@@ -310,24 +330,35 @@ impl Fit {
             let (exponent, lambda) = found.penalties[t];
             let explained = |mse: f64| (deviations[t] > 0.0).then(|| 1.0 - mse / (deviations[t] * deviations[t]));
             let loo = found.residuals[t].as_ref();
+            let score = score_of(&found.tried, t).filter(|_| self.fixed().is_none());
             let target_range = clip::range(y.iter().copied()).unwrap_or_default();
             summaries.push(Summary {
                 lambda_was_chosen: self.lambdas.as_ref().is_none_or(|lambdas| lambdas.len() > 1),
                 chosen_by: match &self.constraint {
                     Some(constraint) => Some(constraint.describe()),
-                    None => self.fixed().is_none().then(|| self.criterion.spec()),
+                    None if self.fixed().is_some() => None,
+                    // Each row as often as it is there: the copies of a row leave with it.
+                    None if design.groups_are_folds && self.criterion.leaves_out_groups() => {
+                        Some(Criterion::LeaveOneOut.spec())
+                    }
+                    None => Some(self.criterion.spec()),
                 },
+                groups,
+                criterion_value: score.map(|(score, _)| score.value),
                 rows: design.rows(),
                 has_offset: self.offset,
                 train_r2: explained(solution.train_mse),
                 loo_rmse: loo.map(LeaveOneOut::rmse),
                 loo_r2: loo.and_then(|loo| explained(loo.mse)),
                 target_range,
-                held_out: found.forward[t].as_ref().map(|forward| HeldOut {
-                    measure: "squared".into(),
-                    value: forward.mse,
-                    standard_error: forward.standard_error,
-                }),
+                held_out: match &found.forward[t] {
+                    Some(forward) => Some(HeldOut {
+                        measure: "squared".into(),
+                        value: forward.mse,
+                        standard_error: forward.standard_error,
+                    }),
+                    None => score.and_then(|(score, is_own)| self.held_out(score, is_own)),
+                },
                 clip: self.clip.then_some(target_range),
                 certificate: Certificate {
                     low_rank: found.low_rank.get(t).cloned().flatten(),
@@ -355,7 +386,8 @@ impl Fit {
         // Landmarks are not the rows; their targets alone would say nothing.
         let holds_rows = found.landmarks.is_none()
             && matches!(&expansion, Expansion::Kernel { points, .. } if points.features() + points.code_columns() > 0);
-        let kept = holds_rows.then(|| KeptTargets { y: design.y.clone(), weights: design.weights.clone() });
+        let groups = design.groups.clone().filter(|_| groups.is_some());
+        let kept = holds_rows.then(|| KeptTargets { y: design.y.clone(), weights: design.weights.clone(), groups });
         let encoder = design.encoder.clone();
         let model = Model {
             encoder,
@@ -377,6 +409,22 @@ impl Fit {
             tried: found.tried,
         })
     }
+}
+
+impl Fit {
+    /// What held-out rows said of a choice for one target.
+    fn held_out(&self, score: Score, is_own: bool) -> Option<HeldOut> {
+        let standard_error = score.standard_error.filter(|_| is_own && self.criterion.holds_out())?;
+        Some(HeldOut { measure: "squared".into(), value: score.value, standard_error })
+    }
+}
+
+/// The criterion at the choice for a target, and whether it is of this target alone.
+fn score_of(tried: &[Tried], target: usize) -> Option<(Score, bool)> {
+    let surfaces = &tried.iter().find(|tried| tried.is_chosen)?.surfaces;
+    let surface = surfaces.iter().find(|surface| surface.targets.contains(&target))?;
+    let score = Some(surface.best.score).filter(|score| score.value.is_finite())?;
+    Some((score, surface.targets.len() == 1))
 }
 
 /// What the solvers found, target by target.

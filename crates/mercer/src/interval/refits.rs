@@ -1,7 +1,8 @@
 //! CV+ for a model that no decomposition gives without its folds: one fit per fold.
 
+use super::grouped::{self, Shares};
 use super::{Bounds, order_statistics, rows_needed};
-use crate::criterion::Folds;
+use crate::criterion::{Folds, group_count};
 use crate::data::{Frame, plain_numbers};
 use crate::error::{Error, Result};
 use crate::fit::Observer;
@@ -35,7 +36,10 @@ pub struct RefittedIntervals {
     models: Vec<Model>,
     /// For every output, each training row's fold and residual.
     residuals: Vec<Vec<(usize, f64)>>,
+    /// The training rows of those residuals.
+    rows: Vec<Vec<usize>>,
     level: f64,
+    groups: Option<Vec<u32>>,
 }
 
 impl RefittedIntervals {
@@ -53,7 +57,7 @@ impl RefittedIntervals {
         }
         check_folds(folds, frame.rows())?;
         let needed = rows_needed(level);
-        let (mut models, mut residuals) = (Vec::new(), Vec::new());
+        let (mut models, mut residuals, mut rows) = (Vec::new(), Vec::new(), Vec::new());
         for (fold, held) in folds.groups.iter().enumerate() {
             told(observer, "leaving out")?;
             let mut is_held = vec![false; frame.rows()];
@@ -73,10 +77,14 @@ impl RefittedIntervals {
             }
             let predicted = model.predict_frame(&frame.select_rows(held))?;
             residuals.resize(predicted.len(), Vec::new());
+            rows.resize(predicted.len(), Vec::new());
             for (output, values) in predicted.iter().enumerate() {
                 let truth = plain_numbers(frame, &targets[output / per_target])?;
-                let known = held.iter().zip(values).filter_map(|(row, value)| Some((fold, truth[*row] - (*value)?)));
-                residuals[output].extend(known.filter(|(_, residual)| residual.is_finite()));
+                let known = held.iter().zip(values).filter_map(|(row, value)| Some((*row, truth[*row] - (*value)?)));
+                for (row, residual) in known.filter(|(_, residual)| residual.is_finite()) {
+                    residuals[output].push((fold, residual));
+                    rows[output].push(row);
+                }
             }
             models.push(model);
         }
@@ -84,7 +92,18 @@ impl RefittedIntervals {
             let must = format!("at least {needed} for an interval of level {level} (with fewer it is infinite)");
             return Err(Error::argument("the number of training rows", must, few));
         }
-        Ok(RefittedIntervals { models, residuals, level })
+        Ok(RefittedIntervals { models, residuals, rows, level, groups: None })
+    }
+
+    /// The same for rows of new groups: `groups` has the number of each training row's group, which no fold may part.
+    pub fn by_groups(self, folds: &Folds, groups: &[u32]) -> Result<Self> {
+        grouped::check_folds(folds, groups)?;
+        let (needed, count) = (rows_needed(self.level), group_count(groups));
+        if count < needed {
+            let must = format!("at least {needed} for an interval of level {} (with fewer it is infinite)", self.level);
+            return Err(Error::argument("the number of groups of training rows", must, count));
+        }
+        Ok(RefittedIntervals { groups: Some(groups.to_vec()), ..self })
     }
 
     /// The intervals of every output at the rows of a table; `None` where any of the fits has no prediction.
@@ -114,7 +133,13 @@ impl RefittedIntervals {
             let residuals: Vec<f64> = self.residuals[output].iter().map(|(_, residual)| *residual).collect();
             let (mut lower, mut upper) = (Vec::new(), Vec::new());
             let fold_of = |i: usize| self.residuals[output][i].0;
-            order_statistics(self.level, &values, &residuals, fold_of, &mut lower, &mut upper);
+            match &self.groups {
+                Some(groups) => {
+                    let own: Vec<u32> = self.rows[output].iter().map(|row| groups[*row]).collect();
+                    Shares::new(&own).ends(self.level, &values, &residuals, fold_of, &mut lower, &mut upper);
+                }
+                None => order_statistics(self.level, &values, &residuals, fold_of, &mut lower, &mut upper),
+            }
             let is_known = |row: usize| columns.iter().all(|column| column[row].is_some());
             let shown = |ends: Vec<f64>| {
                 ends.into_iter()

@@ -8,7 +8,7 @@ use super::targets::{Group, Kind, Targets};
 use super::{Learn, LearnTrial, Learned, calibrate};
 use crate::certificate::Certificate;
 use crate::certificate::gap::{Answer, Gap, duality_gap, multinomial_gap};
-use crate::criterion::{Criterion, FoldRule, Folds};
+use crate::criterion::{Criterion, FoldRule, Folds, group_count};
 use crate::error::{Error, Result};
 use crate::linalg::Matrix;
 use crate::loss::{Loss, Shape};
@@ -67,6 +67,8 @@ impl Learn {
                     self.calibration(&rows, group, &losses, curve, together, folds.is_some() && !tried.is_empty())?;
             }
         }
+        let count = targets.design.whole_groups().map(group_count);
+        summaries.iter_mut().for_each(|summary| summary.groups = count);
         let meaning = self.meaning(&targets, calibration);
         let expansion = match landmarks {
             Some(landmarks) => {
@@ -174,7 +176,7 @@ impl Learn {
                 let n = rows.points.rows();
                 let rule = match &self.criterion {
                     Criterion::KFold(rule) if rule.is_forward() => *rule,
-                    _ => FoldRule::random(5.min(n)),
+                    _ => FoldRule::random(groups.map_or(n, group_count).min(5)),
                 };
                 let folds = Folds::draw(&rule, n, groups, self.seed)?;
                 let lambdas = [curve.lambda()];
@@ -250,6 +252,8 @@ impl Learn {
                 train_r2: explained,
                 loo_rmse: None,
                 loo_r2: None,
+                groups: None,
+                criterion_value: None,
                 is_zero: model.is_zero,
                 target_range: y.iter().fold([f64::INFINITY, f64::NEG_INFINITY], |[l, h], v| [l.min(*v), h.max(*v)]),
                 clip: None,

@@ -10,6 +10,7 @@ use super::part::Part;
 use super::solve::{Penalty, Rows, Solved};
 use super::targets::{Group, Kind, Output};
 use super::{Learned, approximate};
+use crate::criterion::{Folds, folds_of_groups};
 use crate::error::{Error, Result};
 use crate::fit::Observer;
 use crate::linalg::{Matrix, side_by_side};
@@ -40,7 +41,7 @@ pub struct LeftOut {
 }
 
 impl Learned {
-    /// The values f₋ᵢ(xᵢ) + b₋ᵢ of the fits without row i; λ, class weights and the scaling of the features are held.
+    /// The values f₋ᵢ(xᵢ) + b₋ᵢ of the fits without row i (of rows with groups: without its group, by refits); λ, class weights and the scaling of the features are held.
     pub fn leave_one_out(&self, observer: Option<&Observer>) -> Result<LeftOut> {
         if self.model.is_on_landmarks() {
             let must = "a sum over all rows for leave-one-out";
@@ -53,8 +54,9 @@ impl Learned {
         let is_multinomial = matches!(&self.model.meaning, Meaning::Classes { probability: Probability::Softmax, .. });
         self.check_memory(is_multinomial)?;
         let gram = space::gram(&**self.model.kernel(), &self.design.points);
-        if let Some(values) = self.refitted(&gram, observer)? {
-            return Ok(LeftOut { values, is_exact: !self.has_a_lone_row() });
+        let folds = self.design.whole_groups().map(folds_of_groups).transpose()?;
+        if let Some(values) = self.refitted(&gram, folds.as_ref(), observer)? {
+            return Ok(LeftOut { values, is_exact: folds.is_some() || !self.has_a_lone_row() });
         }
         let values = if is_multinomial {
             let points: Vec<RidgePoint> = (0..self.outputs.len()).map(|t| self.point(t)).collect();
@@ -135,8 +137,13 @@ impl Learned {
         Ok(vec![Group { outputs: models.map(output).collect::<Result<_>>()?, kind }])
     }
 
-    /// `None` if first order is near.
-    fn refitted(&self, gram: &Matrix, observer: Option<&Observer>) -> Result<Option<Vec<Vec<f64>>>> {
+    /// Without each row, or each of these folds. `None` if first order is near.
+    fn refitted(
+        &self,
+        gram: &Matrix,
+        folds: Option<&Folds>,
+        observer: Option<&Observer>,
+    ) -> Result<Option<Vec<Vec<f64>>>> {
         let n = self.design.rows();
         let mut all = Vec::new();
         for group in self.groups()? {
@@ -157,6 +164,10 @@ impl Learned {
             };
             let Summary { exponent, lambda, .. } = self.model.summaries[all.len()];
             let one = OneLess { rows: &rows, group: &group, exponent, lambda };
+            if let Some(folds) = folds {
+                all.extend(one.values_without(folds)?);
+                continue;
+            }
             if n > MOST_SMOOTH && !one.has_kinks() {
                 return Ok(None);
             }
@@ -185,6 +196,23 @@ impl OneLess<'_> {
 
     fn weight(&self, row: usize) -> f64 {
         self.rows.weights.map_or(1.0, |weights| weights[row])
+    }
+
+    /// One vector per model, each row by the fit without its fold.
+    fn values_without(&self, folds: &Folds) -> Result<Vec<Vec<f64>>> {
+        let own = Penalty { exponent: self.exponent, lambda: self.lambda, tolerance: TOLERANCE };
+        let refit = |held: &Vec<usize>| -> Result<Matrix> {
+            let mut part = Part::new(self.rows, self.group, held);
+            side_by_side(|| part.advance(self.rows, &self.losses(), own))
+        };
+        let found: Vec<Matrix> = folds.groups.par_iter().map(refit).collect::<Result<_>>()?;
+        let mut values = vec![vec![0.0; self.rows.points.rows()]; self.group.outputs.len()];
+        for (held, found) in folds.groups.iter().zip(&found) {
+            for (place, row) in held.iter().enumerate() {
+                values.iter_mut().enumerate().for_each(|(t, values)| values[*row] = found.get(place, t));
+            }
+        }
+        Ok(values)
     }
 
     /// One vector per model.

@@ -5,9 +5,9 @@ use super::measure::Measure;
 use super::select::{Curve, Selection};
 use super::solve::{OTHER_UNITS, Rows, Solved, preconditioner};
 use super::targets::{Group, Kind, Targets};
-use super::{Learn, LearnTrial, Learned};
-use crate::criterion::{Criterion, Folds};
-use crate::data::{Frame, Roles};
+use super::{Learn, LearnTrial, Learned, usual_folds};
+use crate::criterion::{Criterion, Folds, group_count};
+use crate::data::{Design, Frame, Roles};
 use crate::error::{Error, Result};
 use crate::fit::kernel_for;
 use crate::kernel::{Kernel, Points, SharedKernel};
@@ -46,6 +46,26 @@ const ON_DEMAND_FROM: (usize, usize) = (1000, 6000);
 impl Learn {
     pub(super) fn run(&self, frame: &Frame, roles: &Roles) -> Result<Learned> {
         let targets = self.targets(frame, roles)?;
+        match self.for_groups(&targets.design) {
+            Some(meant) => meant.run_on(targets),
+            None => self.run_on(targets),
+        }
+    }
+
+    /// These settings as rows with groups mean them: leave-one-out leaves out whole groups, and the usual folds are as many as there are
+    /// groups where those are fewer.
+    pub(super) fn for_groups(&self, design: &Design) -> Option<Learn> {
+        let groups = group_count(design.whole_groups()?);
+        let criterion = match &self.criterion {
+            Criterion::KFold(rule) if *rule == usual_folds() && groups < rule.folds => {
+                Criterion::LeaveOneOut.for_groups()
+            }
+            other => other.for_groups(),
+        };
+        (criterion != self.criterion).then(|| Learn { criterion, ..self.clone() })
+    }
+
+    fn run_on(&self, targets: Targets) -> Result<Learned> {
         let design = &targets.design;
         let kernels: Vec<SharedKernel> =
             self.kernels.iter().map(|kernel| kernel_for(kernel, design)).collect::<Result<_>>()?;

@@ -61,10 +61,7 @@ pub(crate) fn validated(
         let rows = (&folds.kept(fold, y.len())[..], &folds.groups[fold][..]);
         side_by_side(|| fold_errors(x, y, weights, &path.lambdas, rows, &inner))
     };
-    let results: Vec<(f64, Vec<f64>)> = (0..folds.groups.len())
-        .into_par_iter()
-        .map(of_fold)
-        .collect::<Result<_>>()?;
+    let results: Vec<(f64, Vec<f64>)> = (0..folds.groups.len()).into_par_iter().map(of_fold).collect::<Result<_>>()?;
     let total: f64 = results.iter().map(|(weight, _)| weight).sum();
     let mut mean = vec![0.0; path.lambdas.len()];
     let mut standard_error = mean.clone();
@@ -91,13 +88,8 @@ fn fold_errors(
 ) -> Result<(f64, Vec<f64>)> {
     let pick = |values: &[f64], rows: &[usize]| rows.iter().map(|i| values[*i]).collect::<Vec<f64>>();
     let training_weights = weights.map(|w| pick(w, training));
-    let path = lasso_path(
-        &x.select_rows(training),
-        &pick(y, training),
-        training_weights.as_deref(),
-        Some(lambdas),
-        settings,
-    )?;
+    let path =
+        lasso_path(&x.select_rows(training), &pick(y, training), training_weights.as_deref(), Some(lambdas), settings)?;
     let (test, target) = (x.select_rows(fold), pick(y, fold));
     let test_weights = weights.map_or(vec![1.0; fold.len()], |w| pick(w, fold));
     let total: f64 = test_weights.iter().sum();

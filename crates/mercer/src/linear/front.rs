@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::left_out::{LeftOut, Solved};
 use super::{Features, Sparse, expand};
-use crate::criterion::{Criterion, FoldRule, Folds};
+use crate::criterion::{Criterion, FoldRule, Folds, folds_of_groups, group_count};
 use crate::data::{Design, Encoding, Frame, Missing, Roles, Scale, TextAs};
 use crate::error::{Error, Result};
 use crate::fit::{Observer, kernel_for};
@@ -102,10 +102,11 @@ impl LinearFitted {
 }
 
 impl LinearFitted {
-    /// yᵢ − f₋ᵢ(xᵢ) − b₋ᵢ of the fits without row i, the scaling of the features held, one vector per target; and whether all are exact: with an
+    /// yᵢ − f₋ᵢ(xᵢ) − b₋ᵢ of the fits without row i (of rows with groups: without its group, by refits), the scaling of the features held, one vector per target; and whether all are exact: with an
     /// ℓ₁ penalty on very large tables they are those of a row that does not decide which coefficients are 0.
     pub fn leave_one_out(&self, observer: Option<&Observer>) -> Result<(Vec<Vec<f64>>, bool)> {
         let go_on = || observer.is_none_or(|observer| observer("leaving out"));
+        let groups = self.design.whole_groups().map(folds_of_groups).transpose()?;
         let of_target = |t: usize| {
             let solved = Solved {
                 x: &self.x,
@@ -116,7 +117,10 @@ impl LinearFitted {
                 lambda: self.model.summaries[t].lambda,
                 solution: &self.solutions[t],
             };
-            solved.residuals(&go_on)
+            match &groups {
+                Some(folds) => solved.residuals_without(folds, &go_on),
+                None => solved.residuals(&go_on),
+            }
         };
         let found: Vec<LeftOut> = (0..self.solutions.len()).map(of_target).collect::<Result<_>>()?;
         let is_exact = found.iter().all(|target| target.is_exact);
@@ -271,7 +275,7 @@ impl LinearFit {
         let is_dense = self.penalty == Penalty::None;
         self.check_memory(x.rows(), if is_dense { x.cols() } else { 1 + x.stored() / x.rows().max(1) })?;
         let design = Design::of_plain(x.rows(), x.cols(), y, weights)?;
-        let design = Design { groups: groups.map(<[u32]>::to_vec), ..design };
+        let design = Design { groups: groups.map(<[u32]>::to_vec), groups_are_folds: true, ..design };
         self.stage("reading")?;
         self.run(design, Features::Sparse(x.clone()), Arc::new(Linear))
     }
@@ -286,7 +290,8 @@ impl LinearFit {
     fn folds(&self, design: &Design) -> Result<Option<Folds>> {
         match (&self.criterion, self.fixed_lambda()) {
             (Criterion::KFold(rule), None) => {
-                let folds = rule.folds.min(design.rows());
+                let units = design.groups.as_deref().map_or(design.rows(), group_count);
+                let folds = rule.folds.min(units);
                 let rule = FoldRule { folds, ..*rule };
                 Folds::draw(&rule, design.rows(), design.groups.as_deref(), self.seed).map(Some)
             }

@@ -10,7 +10,8 @@
 
 use rayon::prelude::*;
 
-use super::{Features, Gamma, LassoSettings, LinearSolution, check, lasso};
+use super::{Features, Gamma, LassoSettings, LinearSolution, check, lasso, least_squares, observed_tikhonov};
+use crate::criterion::Folds;
 use crate::error::{Error, Result};
 use crate::linalg::{Eigen, Matrix, eigen, multiply, multiply_by_transposed, multiply_transposed, side_by_side};
 use crate::penalty::Penalty;
@@ -94,9 +95,30 @@ impl Solved<'_> {
         inactive.all(|(j, (pull, w))| *w != 0.0 || is_kernel && j == row || 2.0 * pull.abs() <= most)
     }
 
+    /// The same by fits without each fold.
+    pub fn residuals_without(&self, folds: &Folds, go_on: &(dyn Fn() -> bool + Sync)) -> Result<LeftOut> {
+        let of_fold = |held: &Vec<usize>| match go_on() {
+            true => side_by_side(|| self.without(held, go_on)),
+            false => Err(Error::Interrupted),
+        };
+        let found: Vec<Vec<f64>> = folds.groups.par_iter().map(of_fold).collect::<Result<_>>()?;
+        let mut residuals = vec![0.0; self.y.len()];
+        for (held, found) in folds.groups.iter().zip(found) {
+            held.iter().zip(found).for_each(|(row, e)| residuals[*row] = e);
+        }
+        Ok(LeftOut { residuals, is_exact: true })
+    }
+
     fn refitted(&self, row: usize, go_on: &(dyn Fn() -> bool + Sync)) -> Result<f64> {
-        let kept: Vec<usize> = (0..self.y.len()).filter(|i| *i != row).collect();
-        let (x, own) = (self.x.select_rows(&kept), self.x.select_rows(&[row]));
+        Ok(self.without(&[row], go_on)?[0])
+    }
+
+    /// Residuals of some rows by the fit to the others.
+    fn without(&self, held: &[usize], go_on: &(dyn Fn() -> bool + Sync)) -> Result<Vec<f64>> {
+        let mut is_held = vec![false; self.y.len()];
+        held.iter().for_each(|row| is_held[*row] = true);
+        let kept: Vec<usize> = (0..self.y.len()).filter(|row| !is_held[*row]).collect();
+        let (x, own) = (self.x.select_rows(&kept), self.x.select_rows(held));
         let (x, own) = match (self.penalty, x, own) {
             (Penalty::KernelLasso, Features::Dense(x), Features::Dense(own)) => {
                 let columns =
@@ -110,8 +132,18 @@ impl Solved<'_> {
         let ratio = if let Penalty::ElasticNet { ratio } = self.penalty { *ratio } else { 1.0 };
         let (offset, dof) = (self.offset, false);
         let settings = LassoSettings { offset, ratio, tolerance: 1e-10, dof, go_on, ..LassoSettings::default() };
-        let solution = lasso(&x, &pick(self.y), weights.as_deref(), self.lambda, &settings)?;
-        Ok(self.y[row] - solution.predict(&own)?[0])
+        let y = pick(self.y);
+        let predicted = match self.penalty {
+            Penalty::None => {
+                let fit = least_squares(&x, &y, weights.as_deref(), offset)?;
+                own.multiply(&fit.coefficients).into_iter().map(|value| value + fit.intercept).collect()
+            }
+            Penalty::Tikhonov { gamma } => {
+                observed_tikhonov(&x, &y, weights.as_deref(), self.lambda, gamma, offset, go_on)?.predict(&own)?
+            }
+            _ => lasso(&x, &y, weights.as_deref(), self.lambda, &settings)?.predict(&own)?,
+        };
+        Ok(held.iter().zip(predicted).map(|(row, value)| self.y[*row] - value).collect())
     }
 
     fn part(&self) -> Result<Part> {

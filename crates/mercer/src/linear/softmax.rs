@@ -136,7 +136,8 @@ impl Softmax<'_> {
             let weighted: Vec<f64> = slopes.col(c).iter().enumerate().map(|(i, a)| self.weight(i) * a).collect();
             self.x.multiply_transposed(&weighted)
         };
-        Matrix::from_columns(self.x.cols(), self.classes, (0..self.classes).flat_map(column).collect()).unwrap_or_default()
+        Matrix::from_columns(self.x.cols(), self.classes, (0..self.classes).flat_map(column).collect())
+            .unwrap_or_default()
     }
 
     fn relative_gap(&self, w: &Matrix, losses: &[f64], slopes: &Matrix) -> f64 {

@@ -3,7 +3,7 @@
 use super::descent::{Limits, minimise};
 use super::objective::{Goal, Objective, lengthscale_places};
 use super::outer::{average_outer_product, map_of};
-use super::ridge::ridge_fit;
+use super::ridge::{LeftOut, ridge_fit};
 use crate::data::project;
 use crate::error::Result;
 use crate::kernel::combine::{Combined, Scaled};
@@ -190,7 +190,8 @@ pub fn by_outer_products(
             break;
         };
         let points = Points::new(&x);
-        let fit = ridge_fit(&*learned.kernel, &points, rows.y, rows.root_weights, rows.offset, learned.gamma, true);
+        let fit =
+            ridge_fit(&*learned.kernel, &points, rows.y, rows.root_weights, rows.offset, learned.gamma, LeftOut::Rows);
         let Some(fit) = fit else { break };
         let error: f64 = fit.residuals.as_ref().map_or(f64::INFINITY, |e| e.as_slice().iter().map(|e| e * e).sum());
         let parameters = 2 + if diagonal { d } else { d * (d + 1) / 2 };

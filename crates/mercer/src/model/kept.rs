@@ -6,13 +6,15 @@
 use crate::error::{Error, Result};
 use crate::linalg::Matrix;
 
-/// Targets and weights of the training rows, in the order of the model's points.
+/// Targets, weights and groups of the training rows, in the order of the model's points.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct KeptTargets {
     /// n × targets.
     pub y: Matrix,
     /// `None` when all are 1.
     pub weights: Option<Vec<f64>>,
+    /// The number of each row's group, where rows have groups.
+    pub groups: Option<Vec<u32>>,
 }
 
 impl KeptTargets {

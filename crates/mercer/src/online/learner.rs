@@ -309,7 +309,9 @@ impl Learner {
             }
         };
         let kept = match &self.rows {
-            Rows::Exact(rows) => Some(KeptTargets { y: Matrix::column_vector(rows.targets.clone()), weights: None }),
+            Rows::Exact(rows) => {
+                Some(KeptTargets { y: Matrix::column_vector(rows.targets.clone()), weights: None, groups: None })
+            }
             Rows::Landmarks(_) => None,
         };
         let low_rank = missed.map(|residual_share| LowRank {

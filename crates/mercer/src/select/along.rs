@@ -2,7 +2,7 @@
 
 use super::Scorer;
 use super::judge::{Extras, Judge};
-use crate::criterion::{Criterion, FoldRule, Folds};
+use crate::criterion::{Criterion, FoldRule, Folds, residuals_without_folds};
 use crate::error::{Error, Result};
 use crate::fit::Fitted;
 use crate::model::{Model, Summary};
@@ -46,7 +46,9 @@ impl Fitted {
         let coordinates = spectrum.target(self.design.y.col(target))?;
         let is_clipped = self.model.summaries[target].clip.is_some();
         let coordinates = if is_clipped { coordinates.clipped(self.design.y.col(target)) } else { coordinates };
-        let draw = |rule: &FoldRule| Folds::draw(rule, self.design.rows(), self.design.groups.as_deref(), seed);
+        let groups = self.design.groups.as_deref();
+        let criteria = &meant(criteria, self.design.whole_groups().is_some());
+        let draw = |rule: &FoldRule| Folds::draw(rule, self.design.rows(), groups, seed);
         along(spectrum, &coordinates, exponent, lambdas, criteria, &draw)
     }
 }
@@ -67,13 +69,23 @@ impl Model {
             return Err(Error::argument("the target's place", must, target));
         }
         let again = Refitted::new(self, training, None)?;
-        let draw = |rule: &FoldRule| Folds::draw(rule, again.training.rows(), None, seed);
+        let groups = again.training.folds_of_groups(self)?.and(again.training.groups.as_deref());
+        let criteria = &meant(criteria, groups.is_some());
+        let draw = |rule: &FoldRule| Folds::draw(rule, again.training.rows(), groups, seed);
         along(&again.spectrum, &again.targets[target], exponent, lambdas, criteria, &draw)
     }
 
-    /// The leave-one-out residuals of every target, exactly, from the model's rows.
+    /// The leave-one-out residuals of every target, exactly, from the model's rows; of rows with groups, leave-one-group-out.
     pub fn leave_one_out(&self, training: Training) -> Result<Vec<Vec<f64>>> {
+        let folds = training.folds_of_groups(self)?;
         let again = Refitted::new(self, training, None)?;
+        if let Some(folds) = folds {
+            let of = |(target, of): (&Target, &Summary)| {
+                let log_lambda = libm::log(of.lambda);
+                residuals_without_folds(&again.spectrum, &[target], of.exponent, log_lambda, &folds).swap_remove(0)
+            };
+            return Ok(again.targets.iter().zip(self.summaries()).map(of).collect());
+        }
         let of = |(target, summary): (&Target, &Summary)| {
             let deletions = again.spectrum.deletions(target, summary.exponent, summary.lambda, Divisor::Remaining)?;
             let mut residuals: Vec<f64> = deletions.fits.iter().map(|fit| fit.residual).collect();
@@ -84,6 +96,11 @@ impl Model {
         };
         again.targets.iter().zip(self.summaries()).map(of).collect()
     }
+}
+
+/// The criteria as rows with groups mean them.
+fn meant(criteria: &[Criterion], has_groups: bool) -> Vec<Criterion> {
+    criteria.iter().map(|criterion| if has_groups { criterion.for_groups() } else { criterion.clone() }).collect()
 }
 
 fn along(

@@ -10,6 +10,7 @@ use crate::fit::Fit;
 use crate::kernel::SharedKernel;
 use crate::metric::Rule;
 use crate::metric::learn::{Rows, by_outer_products, per_feature};
+use crate::metric::objective::Goal;
 
 /// Rows that are learned from at most.
 const MOST: usize = 1500;
@@ -21,6 +22,10 @@ impl Fit {
     pub(super) fn with_metric(&self, rule: Rule, design: Design) -> Result<(SharedKernel, Design)> {
         if design.points.code_columns() > 0 {
             return Err(Error::argument("text columns", "read one-hot where the metric is learned", "equality"));
+        }
+        if design.whole_groups().is_some() && rule != Rule::Each(Goal::Likelihood) {
+            let must = "each-likelihood where rows have groups: the others are judged by leaving out single rows";
+            return Err(Error::argument("the rule by which a metric is learned", must, rule.name()));
         }
         let mut order: Vec<usize> = (0..design.rows()).collect();
         if order.len() > MOST {

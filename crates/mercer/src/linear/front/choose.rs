@@ -7,7 +7,7 @@ use crate::criterion::Folds;
 use crate::error::Result;
 use crate::linalg::side_by_side;
 use crate::linear::{
-    Features, Gamma, LassoSettings, LinearSolution, aic_bic, lasso, validated, lasso_path, observed_tikhonov,
+    Features, Gamma, LassoSettings, LinearSolution, aic_bic, lasso, lasso_path, observed_tikhonov, validated,
 };
 use crate::penalty::Penalty;
 
@@ -136,8 +136,10 @@ impl LinearFit {
             }
             Ok(out)
         };
-        let found: Vec<Vec<(f64, f64)>> =
-            (0..folds.groups.len()).into_par_iter().map(|fold| side_by_side(|| of_fold(fold))).collect::<Result<_>>()?;
+        let found: Vec<Vec<(f64, f64)>> = (0..folds.groups.len())
+            .into_par_iter()
+            .map(|fold| side_by_side(|| of_fold(fold)))
+            .collect::<Result<_>>()?;
         let (mut mean, mut errors) = (Vec::new(), Vec::new());
         for l in 0..lambdas.len() {
             let total: f64 = found.iter().map(|fold| fold[l].0).sum();

@@ -3,6 +3,7 @@
 use super::choose::Problem;
 use super::{LinearFit, LinearFitted};
 use crate::certificate::Certificate;
+use crate::criterion::group_count;
 use crate::data::Design;
 use crate::error::{Error, Result};
 use crate::kernel::SharedKernel;
@@ -123,6 +124,8 @@ impl LinearFit {
             train_r2: (deviation > 0.0).then(|| 1.0 - mse / (deviation * deviation)),
             loo_rmse: None,
             loo_r2: None,
+            groups: design.whole_groups().map(group_count),
+            criterion_value: None,
             is_zero: solution.nonzero == 0,
             target_range: y.iter().fold([f64::INFINITY, f64::NEG_INFINITY], |[l, h], v| [l.min(*v), h.max(*v)]),
             clip: None,
