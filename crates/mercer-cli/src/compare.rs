@@ -8,7 +8,7 @@ mod score;
 use std::io::Write;
 
 use mercer::assess::{assess, outer_folds};
-use mercer::criterion::{FoldRule, Folds};
+use mercer::criterion::{FoldRule, Folds, Order};
 use mercer::data::{Classes, Column, Frame, Roles};
 use serde_json::{Value, json};
 
@@ -70,7 +70,11 @@ pub fn run(options: &CompareOptions, common: &Common) -> anyhow::Result<Done> {
     if of_classes {
         Classes::read(&frame, &roles.targets[0])?;
     }
-    let rule = FoldRule { repeats: options.repeats, ..FoldRule::random(options.folds) };
+    if options.repeats > 1 && options.folds.order != Order::Random {
+        let text = "--repeats draws random folds anew; the blocks of --folds have nothing to draw";
+        return Err(Usage(text.to_owned()).into());
+    }
+    let rule = FoldRule { repeats: options.repeats.max(options.folds.repeats), ..options.folds };
     let folds = outer_folds(&frame, &roles, &rule, common.seed)?;
     let progress = Progress::start(common.quiet);
     let bench = Bench { options, common, frame: &frame, roles: &roles, folds: &folds, progress };
@@ -220,6 +224,9 @@ fn page(entries: &[Entry], words: &Words, frame: &Frame, roles: &Roles, folds: &
 
 fn in_words(folds: &Folds) -> String {
     match folds.repeats {
+        _ if folds.is_forward() => {
+            format!("{} blocks, each predicted from earlier rows, the same for all methods", folds.groups.len())
+        }
         0 | 1 => format!("{} folds, the same for all methods", folds.groups.len()),
         n => format!("{} folds, drawn {n} times, the same for all methods", folds.groups.len() / n),
     }
@@ -277,6 +284,7 @@ fn to_json(entries: &[Entry], words: &Words, roles: &Roles, folds: &Folds, commo
         "target": roles.targets.first(),
         "folds": folds.groups.len() / folds.repeats.max(1),
         "repeats": folds.repeats,
+        "is_forward": folds.is_forward(),
         "seed": common.seed,
         "methods": methods,
     })

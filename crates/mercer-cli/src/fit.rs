@@ -10,6 +10,7 @@ use mercer::assess::{self, Assessment};
 use mercer::auto::Trial;
 use mercer::criterion::FoldRule;
 use mercer::data::{Frame, Roles};
+use mercer::importance::Importance;
 use mercer::journal::SharedJournal;
 use mercer::{Fitted, Model, format};
 
@@ -34,7 +35,9 @@ pub struct Found {
 pub struct Search {
     pub trials: Vec<Trial>,
     pub ran_out: bool,
-    pub importance: Vec<(String, f64)>,
+    pub importance: Option<Importance>,
+    /// The share of each feature in the mean squared gradient.
+    pub mean_gradient: Vec<(String, f64)>,
     /// Seconds that it was given.
     pub budget: f64,
 }

@@ -3,7 +3,7 @@
 pub mod learn;
 pub mod linear;
 
-use mercer::criterion::LeaveOneOut;
+use mercer::criterion::{HeldOutRows, LeaveOneOut};
 use mercer::select::Surface;
 use mercer::{Model, Summary, Tried};
 use serde_json::{Map, Value, json};
@@ -30,6 +30,10 @@ pub fn fit(found: &Found) -> String {
         let (own, other) = if by_group { (other, own) } else { (own, other) };
         map.insert(own.into(), of_all);
         map.insert(other.into(), Value::Null);
+        // Rows in order of time: nothing is left out but by forward chaining.
+        let forward: Vec<Value> =
+            fitted.forward.iter().map(|found| found.as_ref().map_or(Value::Null, forward)).collect();
+        map.insert("forward".into(), if let [only] = &forward[..] { only.clone() } else { Value::Array(forward) });
         map.insert("tried".into(), fitted.tried.iter().map(tried).collect());
         if let Some(search) = &found.search {
             map.extend(automatic(search));
@@ -39,6 +43,17 @@ pub fn fit(found: &Found) -> String {
         }
     }
     format!("{object}\n")
+}
+
+/// What forward chaining said of the model.
+fn forward(found: &HeldOutRows) -> Value {
+    json!({
+        "rmse": found.rmse(),
+        "r2": found.r2,
+        "within_90": found.within(0.9),
+        "rows": found.rows.len(),
+        "folds": found.folds,
+    })
 }
 
 /// One kernel: the best point of its (first) surface, and all surfaces.
@@ -93,13 +108,26 @@ fn automatic(search: &Search) -> Map<String, Value> {
             })
         })
         .collect();
-    let importance: Vec<Value> =
-        search.importance.iter().map(|(feature, share)| json!({ "feature": feature, "share": share })).collect();
+    let columns = search.importance.iter().flat_map(|importance| &importance.columns);
+    let importance: Vec<Value> = columns
+        .map(|column| {
+            json!({
+                "column": column.column,
+                "share": column.share,
+                "share_error": column.share_error,
+                "increase": column.increase,
+                "standard_error": column.standard_error,
+            })
+        })
+        .collect();
+    let mean_gradient: Vec<Value> =
+        search.mean_gradient.iter().map(|(feature, share)| json!({ "feature": feature, "share": share })).collect();
     let mut map = Map::new();
     map.insert("trials".into(), Value::Array(trials));
     map.insert("budget".into(), json!(search.budget));
     map.insert("ran_out".into(), json!(search.ran_out));
     map.insert("importance".into(), Value::Array(importance));
+    map.insert("mean_gradient".into(), Value::Array(mean_gradient));
     map
 }
 

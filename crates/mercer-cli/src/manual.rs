@@ -59,8 +59,10 @@ pub fn criteria() -> anyhow::Result<Done> {
     mercer::criterion::all().into_iter().for_each(|entry| describe(&mut text, entry));
     text.push_str(
         "\ntri and adj need rows without target, which dee can use: mercer fit --unlabelled FILE.\n\
-         With --group, loo is logo, and kfold keeps the rows of one group together.\n\
-         With --loss other than squared: kfold (by refitting) and loo (approximate).\n",
+         With --group, loo is logo, and kfold keeps the rows of one group together; forward counts groups, whose rows must\n\
+         follow each other. forward takes the rows in the order of the file, the earliest first; no row is predicted from\n\
+         later ones.\n\
+         With --loss other than squared: kfold and forward (by refitting) and loo (approximate).\n",
     );
     write!(std::io::stdout(), "{text}")?;
     Ok(Done::Certified)

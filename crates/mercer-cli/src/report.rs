@@ -11,7 +11,7 @@ use std::fmt;
 
 use mercer::Summary;
 use mercer::certificate::{Certificate, LowRank, Rounding};
-use mercer::criterion::Criterion;
+use mercer::criterion::{Criterion, Order};
 use mercer::data::Scale;
 
 /// Labelled lines.
@@ -86,6 +86,12 @@ pub fn criterion_name(spec: &str) -> String {
     match Criterion::parse(spec) {
         Ok(Criterion::LeaveOneOut) => "exact leave-one-out".into(),
         Ok(criterion) if criterion.leaves_out_groups() => "exact leave-one-group-out".into(),
+        // Models of before forward chaining: blocks, of which later rows predicted earlier ones, too.
+        _ if spec.contains("order=time") => "exact cross-validation over blocks of rows".into(),
+        Ok(Criterion::KFold(rule)) if rule.is_forward() => format!("forward chaining over {} blocks", rule.folds),
+        Ok(Criterion::KFold(rule)) if rule.order == Order::Blocks => {
+            format!("exact {}-fold cross-validation over blocks of rows", rule.folds)
+        }
         Ok(Criterion::KFold(rule)) if rule.repeats > 1 => {
             format!("exact {}-fold cross-validation, {} times", rule.folds, rule.repeats)
         }
@@ -105,6 +111,10 @@ pub fn errors_line(summary: &Summary) -> String {
     }
     let r2 = |value: Option<f64>| value.map_or_else(String::new, |r2| format!(" (R² {})", short(r2)));
     let train = format!("on the training rows {}{}", short(summary.train_rmse), r2(summary.train_r2));
+    let forward = summary.chosen_by.as_deref().is_some_and(|spec| spec.starts_with("forward"));
+    if let (true, Some(held_out)) = (forward, &summary.held_out) {
+        return format!("forward-chained RMSE {}, {train}", short(held_out.value.sqrt()));
+    }
     match summary.loo_rmse {
         Some(rmse) => {
             let groups = summary.groups.map_or_else(String::new, |groups| format!(" over {} groups", integer(groups)));

@@ -111,7 +111,10 @@ impl Found {
         };
         let search = SearchFacts {
             candidates: automated.trials.iter().map(candidate).collect(),
-            importance: automated.importance.clone(),
+            importance: {
+                let columns = automated.importance.iter().flat_map(|importance| &importance.columns);
+                columns.map(|column| (column.column.clone(), column.share)).collect()
+            },
             ran_out: automated.ran_out,
         };
         Found { search: Some(search), ..Found::of_power(&automated.fitted) }

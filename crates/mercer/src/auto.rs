@@ -29,8 +29,11 @@ pub(crate) use search::DECOMPOSED_ROWS;
 
 use std::time::Duration;
 
+use crate::criterion::{Criterion, FoldRule};
 use crate::data::{Missing, Scale, TextAs};
+use crate::error::{Error, Result};
 use crate::fit::{Fitted, Observer, Reduce};
+use crate::importance::Importance;
 use crate::journal::SharedJournal;
 use crate::low_rank::Landmarks;
 
@@ -49,6 +52,7 @@ pub struct Automatic {
     pub(crate) reduce: Reduce,
     pub(crate) landmarks_by: Option<Landmarks>,
     pub(crate) clip: bool,
+    pub(crate) forward: Option<FoldRule>,
     pub(crate) seed: u64,
     pub(crate) observer: Option<Observer>,
     pub(crate) journal: Option<SharedJournal>,
@@ -63,9 +67,12 @@ pub struct Automated {
     pub trials: Vec<Trial>,
     /// Whether the budget ended the search before everything was tried.
     pub ran_out: bool,
-    /// The share of each feature in what f follows: the diagonal of the average gradient outer product, scaled to sum to
-    /// 1; empty for kernels without gradient.
-    pub importance: Vec<(String, f64)>,
+    /// How much the held-out squared error of the first target rises when a column is permuted; `None` where it could not be measured (a
+    /// constant target, or too few rows).
+    pub importance: Option<Importance>,
+    /// The share of each feature in the mean square of the derivatives of f, scaled to sum to 1; empty for kernels without gradient. Of rough
+    /// kernels it says how steep f is between neighbours, not which columns matter.
+    pub mean_gradient: Vec<(String, f64)>,
 }
 
 /// One candidate of the automatic search.
@@ -132,6 +139,7 @@ impl Automatic {
             reduce: Reduce::IfNeeded,
             landmarks_by: None,
             clip: false,
+            forward: None,
             seed: 1,
             observer: None,
             journal: None,
@@ -191,6 +199,20 @@ impl Automatic {
     /// Keeps predictions within the range of the targets; see [`Fit::clip`](crate::Fit::clip). All held-out errors count them so.
     pub fn clip(self) -> Self {
         Automatic { clip: true, ..self }
+    }
+
+    /// Rows are in order of time: candidates, the exponent and λ are judged by forward chaining, which predicts blocks of rows from earlier
+    /// ones. Many candidates are compared on the latest rows; no row is held out by itself.
+    ///
+    /// Refused unless the rule is one of forward chaining.
+    pub fn in_time_order(self, rule: FoldRule) -> Result<Self> {
+        match rule.is_forward() {
+            true => Ok(Automatic { forward: Some(rule), ..self }),
+            false => {
+                let must = "forward chaining, such as forward(folds=5)";
+                Err(Error::argument("the order of time", must, Criterion::KFold(rule).spec()))
+            }
+        }
     }
 
     /// The seed of folds and subsets.

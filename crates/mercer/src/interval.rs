@@ -43,7 +43,7 @@ mod process;
 mod refits;
 
 use crate::clip::within;
-use crate::criterion::Folds;
+use crate::criterion::{Criterion, Folds};
 use crate::data::Frame;
 use crate::error::{Error, Result};
 use crate::fit::Observer;
@@ -67,6 +67,21 @@ pub enum Method {
     CvPlus(Folds),
     /// f a Gaussian process with the kernel as covariance, up to a factor; y with independent noise. See `process.rs`.
     GaussianProcess,
+}
+
+impl Method {
+    fn name(&self) -> &'static str {
+        match self {
+            Method::JackknifePlus => "jackknife+",
+            Method::CvPlus(_) => "cv+",
+            Method::GaussianProcess => "gaussian-process",
+        }
+    }
+}
+
+/// Whether rows that a criterion judged were in order of time.
+fn is_of_time(spec: &str) -> bool {
+    Criterion::parse(spec).is_ok_and(|criterion| criterion.is_forward())
 }
 
 /// The interval of one target at every row of a table.
@@ -119,6 +134,12 @@ impl<'m> Intervals<'m> {
     ) -> Result<Self> {
         if !(level > 0.0 && level < 1.0) {
             return Err(Error::argument("the level of an interval", "above 0 and below 1", level));
+        }
+        let chosen_by = model.summaries().iter().find_map(|summary| summary.chosen_by.as_deref());
+        if *method != Method::GaussianProcess && chosen_by.is_some_and(is_of_time) {
+            let must = "gaussian-process for a model that was chosen in order of time: jackknife+ and CV+ predict rows from later \
+                        ones and hold for rows that could come in any order";
+            return Err(Error::argument("the method of an interval", must, method.name()));
         }
         let whole_groups = match method {
             Method::GaussianProcess => None,

@@ -54,6 +54,7 @@
 //! | [`metric`] | lengthscales per feature and linear maps of the features, learned |
 //! | [`auto`] | families, metric, exponent and λ by themselves |
 //! | [`assess`] | an error estimate that selection did not touch |
+//! | [`importance`] | which columns matter, by permuting them in held-out rows |
 //! | [`stability`] | how much one row matters: bounds, and what exact deletions show |
 //! | [`bounds`] | what can be said of the risk with a confidence |
 //! | [`journal`] | resuming a long selection |
@@ -83,6 +84,7 @@ pub mod error;
 mod fit;
 pub mod forecast;
 pub mod format;
+pub mod importance;
 pub mod interval;
 pub mod journal;
 pub mod kernel;

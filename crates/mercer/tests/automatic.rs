@@ -32,13 +32,15 @@ fn friedman_is_learned_and_the_irrelevant_features_are_seen_to_be() {
     let least = found.trials.iter().filter_map(|trial| trial.rmse).fold(f64::INFINITY, f64::min);
     assert!(best.rmse.unwrap() < 1.3 * least);
     // x6 … x10 are noise.
-    let noise: f64 = found
-        .importance
-        .iter()
-        .filter(|(name, _)| ["x6", "x7", "x8", "x9", "x10"].contains(&&name[..]))
-        .map(|(_, s)| s)
-        .sum();
-    assert!(noise < 0.1, "{:?}", found.importance);
+    let is_noise = |name: &str| ["x6", "x7", "x8", "x9", "x10"].contains(&name);
+    let noise: f64 = found.mean_gradient.iter().filter(|(name, _)| is_noise(name)).map(|(_, s)| s).sum();
+    assert!(noise < 0.1, "{:?}", found.mean_gradient);
+    let columns = found.importance.unwrap().columns;
+    let noise: f64 = columns.iter().filter(|column| is_noise(&column.column)).map(|column| column.share).sum();
+    assert!(noise < 0.05 && columns.len() == 10, "{columns:?}");
+    assert!(
+        columns[..5].iter().all(|column| !is_noise(&column.column) && column.increase > 2.0 * column.standard_error)
+    );
     let fresh = mercer::synthetic::generator("friedman1").unwrap().frame(500, 0.0, 99).unwrap();
     let Column::Number(truth) = fresh.column("y").unwrap() else { panic!("numbers") };
     let predicted = found.fitted.model.predict_frame(&fresh).unwrap();

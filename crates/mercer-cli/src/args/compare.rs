@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use clap::Args;
+use mercer::criterion::FoldRule;
 
 use super::table::{ColumnOptions, InputOptions, OutputOptions, RowOptions};
-use super::values::{duration, fold_count, repeat_count};
+use super::values::{compared_folds, duration, repeat_count};
 
 /// Compare methods on the same folds, all their choices made inside the folds
 ///
@@ -15,6 +16,7 @@ use super::values::{duration, fold_count, repeat_count};
 ///   mercer compare concrete.csv --target strength --methods mean,ridge,gaussian-tuned --folds 10
 ///   mercer compare t.csv --target kind                          classes, if the column holds text
 ///   mercer compare t.csv --target y --classify                  classes that are numbers
+///   mercer compare sales.csv --target units --folds 'forward(folds=5,gap=7)'     rows in order of time
 ///   mercer compare t.csv --target y --repeats 3 --svg compare.svg --format markdown
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment, after_long_help = crate::compare::methods::list())]
@@ -30,9 +32,9 @@ pub struct CompareOptions {
     /// Read the target as classes also if it holds numbers
     #[arg(long)]
     pub classify: bool,
-    /// Number of folds
-    #[arg(long, value_name = "K", default_value_t = 5, value_parser = fold_count)]
-    pub folds: usize,
+    /// Number of folds; or, with rows in order of time, blocks that earlier rows predict: forward(folds=5,gap=0,window=all)
+    #[arg(long, value_name = "FOLDS", default_value = "5", value_parser = compared_folds)]
+    pub folds: FoldRule,
     /// How often the folds are drawn anew
     #[arg(long, value_name = "R", default_value_t = 1, value_parser = repeat_count)]
     pub repeats: usize,

@@ -111,7 +111,7 @@ pub struct FitOptions {
     #[arg(long, help_heading = "The model")]
     pub shared_ridge: bool,
 
-    /// What is minimised: loo, kfold:10, gcv, fpe, reml, …; see `mercer criteria` (default: loo; with --loss: kfold:5, or loo, which is approximate there)
+    /// What is minimised: loo, kfold:10, forward:5 (rows in order of time), gcv, fpe, reml, …; see `mercer criteria` (default: loo; with --loss: kfold:5, or loo, which is approximate there)
     #[arg(long, value_name = "SPEC", value_parser = criterion, help_heading = "Choosing")]
     pub criterion: Option<Criterion>,
     /// Rows without target, for the criteria tri, adj and dee; read like the table
@@ -124,9 +124,10 @@ pub struct FitOptions {
     #[arg(long, help_heading = "Choosing")]
     pub on_grid: bool,
     /// Time for the automatic search, such as 90s or 2m (default: 60s, all folds of --assess included)
-    #[arg(long, value_name = "TIME", value_parser = duration, conflicts_with_all = ["kernel", "lambda", "criterion"], help_heading = "Choosing")]
+    #[arg(long, value_name = "TIME", value_parser = duration, conflicts_with_all = ["kernel", "lambda"], help_heading = "Choosing")]
     pub budget: Option<Duration>,
-    /// Repeat everything, choices included, on all folds but one, and measure the error there: kfold:5
+    /// Repeat everything, choices included, on all folds but one, and measure the error there: kfold:5; or, with rows in order of
+    /// time, on the rows before each block: forward:5
     #[arg(long, value_name = "FOLDS", value_parser = fold_rule, help_heading = "Choosing")]
     pub assess: Option<FoldRule>,
     /// Write down finished work here; a run that was stopped goes on from it, with the same result bit for bit

@@ -91,15 +91,21 @@ pub fn criteria(text: &str) -> Result<CriteriaArgument, String> {
     }
 }
 
-/// `kfold:5`, or just `5`.
+/// `kfold:5`, `forward:5`, or just `5`.
 pub fn fold_rule(text: &str) -> Result<FoldRule, String> {
     let is_count = !text.is_empty() && text.chars().all(|c| c.is_ascii_digit());
     let spec = if is_count { format!("kfold:{text}") } else { text.to_owned() };
     match Criterion::parse(&spec) {
         Ok(Criterion::KFold(rule)) => Ok(rule),
-        Ok(_) => Err("it must be folds such as kfold:5 or kfold(folds=10,repeats=3)".into()),
+        Ok(_) => Err("it must be folds such as kfold:5, kfold(folds=10,repeats=3) or forward(folds=5,gap=0)".into()),
         Err(error) => Err(error.to_string()),
     }
+}
+
+/// The folds of `compare`: a number, or a rule.
+pub fn compared_folds(text: &str) -> Result<FoldRule, String> {
+    let is_count = text.parse::<f64>().is_ok();
+    if is_count { fold_count(text).map(FoldRule::random) } else { fold_rule(text) }
 }
 
 /// `90`, `90s`, `2m`, `1.5m` or `1h`.

@@ -7,7 +7,6 @@ use mercer::{Error, Model, Result, loss};
 use super::losses::learner;
 use super::methods::Task;
 use super::score::Score;
-use crate::learn::assess::others;
 use crate::score::{ClassScore, Predicted, truth, weights};
 
 /// What was learned.
@@ -57,7 +56,7 @@ pub fn assess(
     let (mut errors, mut log_losses, mut seconds) = (Vec::new(), Vec::new(), Vec::new());
     for (index, fold) in folds.groups.iter().enumerate() {
         let started = std::time::Instant::now();
-        let classifier = learn(&frame.select_rows(&others(frame.rows(), fold)), index)?;
+        let classifier = learn(&frame.select_rows(&folds.kept(index, frame.rows())), index)?;
         seconds.push(started.elapsed().as_secs_f64());
         let held_out = frame.select_rows(fold);
         let predicted = classifier.predict(&held_out)?;

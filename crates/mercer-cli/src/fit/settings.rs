@@ -27,6 +27,15 @@ pub enum Settings {
 /// Refuses options that do not go together, before anything is read.
 pub fn check(options: &FitOptions) -> anyhow::Result<()> {
     let refuse = |text: &str| Err(Usage(text.to_owned()).into());
+    if let (Some(criterion), Some(_)) = (&options.criterion, options.budget)
+        && !criterion.is_forward()
+    {
+        let spec = criterion.spec();
+        return refuse(&format!(
+            "--budget cannot be used with --criterion {spec}: an automatic fit chooses by folds and leave-one-out, or with rows in \
+             order of time by --criterion forward:5; name a --kernel to use {spec}"
+        ));
+    }
     if options.is_automatic() {
         let only_named = [
             ("--scale", "it standardises by itself", options.scale.is_some()),
@@ -83,6 +92,12 @@ impl Settings {
             };
             if options.clip {
                 automatic = automatic.clip();
+            }
+            // Others were refused.
+            if let Some(Criterion::KFold(rule)) = &options.criterion
+                && let Ok(in_time_order) = automatic.clone().in_time_order(*rule)
+            {
+                automatic = in_time_order;
             }
             if let Some(by) = options.landmarks_by {
                 automatic = automatic.landmarks_by(by.into());
@@ -179,6 +194,7 @@ impl Settings {
                     trials: found.trials,
                     ran_out: found.ran_out,
                     importance: found.importance,
+                    mean_gradient: found.mean_gradient,
                     budget: budget.as_secs_f64(),
                 };
                 Ok((found.fitted, Some(search)))

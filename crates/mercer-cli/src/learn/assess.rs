@@ -38,7 +38,7 @@ pub fn assess(
     let mut found = Assessment::default();
     for (index, fold) in folds.groups.iter().enumerate() {
         let started = std::time::Instant::now();
-        let model = fit(&frame.select_rows(&others(frame.rows(), fold)), index)?;
+        let model = fit(&frame.select_rows(&folds.kept(index, frame.rows())), index)?;
         found.seconds.push(started.elapsed().as_secs_f64());
         for (place, (target, scores)) in scores(&model, &frame.select_rows(fold), roles)?.into_iter().enumerate() {
             let scores =
@@ -53,13 +53,6 @@ pub fn assess(
         }
     }
     Ok(found)
-}
-
-/// All rows but these.
-pub fn others(rows: usize, fold: &[usize]) -> Vec<usize> {
-    let mut is_held_out = vec![false; rows];
-    fold.iter().for_each(|row| is_held_out[*row] = true);
-    (0..rows).filter(|row| !is_held_out[*row]).collect()
 }
 
 type Scores = Vec<(&'static str, f64)>;

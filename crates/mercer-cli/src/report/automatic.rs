@@ -79,9 +79,15 @@ fn reason(chosen: &Trial, trials: &[Trial]) -> String {
     }
 }
 
-/// Leave-one-out does not learn the metric again.
+/// Neither leave-one-out nor forward chaining learns the metric again.
 pub fn caution(search: &Search, left_out: &str) -> Option<String> {
     let chosen = search.trials.iter().find(|trial| trial.is_chosen && trial.metric != Metric::One)?;
+    if let Some(blocks) = chosen.judged_by.strip_suffix(" of later rows") {
+        let rmse = chosen.rmse.map_or_else(String::new, |rmse| {
+            format!("; learned on earlier rows only: RMSE {} by {blocks}", short(rmse))
+        });
+        return Some(format!("the metric was learned from all of these rows, so this is optimistic{rmse}"));
+    }
     let is_other = !chosen.judged_by.starts_with("leave-one-");
     let than = |rmse: f64| format!(" than {}, {}", chosen.judged_by, short(rmse));
     let other = chosen.rmse.filter(|_| is_other).map_or_else(String::new, than);
@@ -112,21 +118,43 @@ fn wrapped(items: &[String]) -> Vec<String> {
     lines
 }
 
-/// The share of each feature in what f follows.
-pub fn importance(page: &mut Page, search: &Search) {
-    let mut ranked = search.importance.clone();
-    ranked.sort_by(|a, b| b.1.total_cmp(&a.1));
-    let shown: Vec<(String, f64, String)> = ranked
-        .iter()
-        .take(SHOWN)
-        .map(|(name, share)| (name.clone(), *share, format!("{:.0} %", 100.0 * share)))
-        .collect();
-    if !shown.is_empty() {
-        page.blank();
-        page.block("  what matters (share of the gradient)\n");
-        page.block(&bars(&shown, 24));
-        if ranked.len() > SHOWN {
-            page.block(&format!("  … {} more\n", ranked.len() - SHOWN));
-        }
+/// How much worse held-out predictions are when a column is permuted; the gradient for those who ask for more.
+pub fn importance(page: &mut Page, search: &Search, is_verbose: bool) {
+    if let Some(importance) = &search.importance {
+        let percent = |x: f64| format!("{:.0}", 100.0 * x);
+        let label = |share: f64, error: f64| format!("{} % ± {}", percent(share), percent(error));
+        let all: Vec<(String, f64, String)> = importance
+            .columns
+            .iter()
+            .map(|column| (column.column.clone(), column.share, label(column.share, column.share_error)))
+            .collect();
+        shares(
+            page,
+            "what matters (share of the rise in held-out squared error when permuted, ± its standard error)",
+            &all,
+        );
+    }
+    if is_verbose {
+        let mut ranked = search.mean_gradient.clone();
+        ranked.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let of = |(name, share): &(String, f64)| (name.clone(), *share, format!("{:.0} %", 100.0 * share));
+        shares(
+            page,
+            "mean gradient (share of the mean squared derivative)",
+            &ranked.iter().map(of).collect::<Vec<_>>(),
+        );
+    }
+}
+
+/// The largest of some shares.
+fn shares(page: &mut Page, title: &str, ranked: &[(String, f64, String)]) {
+    if ranked.is_empty() {
+        return;
+    }
+    page.blank();
+    page.block(&format!("  {title}\n"));
+    page.block(&bars(&ranked[..ranked.len().min(SHOWN)], 24));
+    if ranked.len() > SHOWN {
+        page.block(&format!("  … {} more\n", ranked.len() - SHOWN));
     }
 }

@@ -1,8 +1,9 @@
 //! What `mercer fit` prints.
 
-use mercer::Fitted;
+use mercer::criterion::{FoldRule, HeldOutRows};
 use mercer::data::{Design, Encoder};
 use mercer::plan::{self, Method};
+use mercer::{Fitted, Summary};
 
 use super::{
     Page, automatic, certificate_line, errors_line, integer, left_out, low_rank_line, penalty_line, scale_name, search,
@@ -44,7 +45,12 @@ pub fn page(found: &Found, options: &FitOptions, common: &Common, saved: Option<
         if found.search.is_none() || fitted.model.summaries().len() > 1 {
             page.line("penalty", &penalty_line(summary));
         }
-        page.line("error", &errors_line(summary));
+        let forward = fitted.forward[t].as_ref();
+        page.line("error", &forward.map_or_else(|| errors_line(summary), |forward| forward_line(forward, summary)));
+        if let Some(forward) = forward {
+            let within = short(forward.within(0.9));
+            page.line("", &format!("90 % of the {} predicted rows are within ± {within}", integer(forward.rows.len())));
+        }
         if let Some(loo) = &fitted.leave_one_out[t] {
             let how = if loo.groups.is_some() { "each left out with its group" } else { "each left out" };
             page.line("", &format!("90 % of the rows, {how}, are within ± {}", short(loo.within(0.9))));
@@ -65,11 +71,16 @@ pub fn page(found: &Found, options: &FitOptions, common: &Common, saved: Option<
         }
     }
     if let Some(search) = &found.search {
-        automatic::importance(&mut page, search);
+        automatic::importance(&mut page, search, common.verbose);
     }
     page.blank();
     // Linear functions hold no rows, from which both are read.
-    let more = if fitted.model.holds_training() { " --interval 0.9 · mercer effects" } else { "" };
+    let more = match (fitted.model.holds_training(), fitted.forward.iter().any(Option::is_some)) {
+        (true, false) => " --interval 0.9 · mercer effects",
+        // Jackknife+ predicts rows from later ones.
+        (true, true) => " --interval 0.9 --method gaussian-process · mercer effects",
+        _ => "",
+    };
     saved_line(&mut page, saved, &options.table, more);
     page.to_string()
 }
@@ -106,6 +117,19 @@ pub fn table_lines(page: &mut Page, design: &Design, encoder: &Encoder) {
     }
 }
 
+/// With rows in order of time: no row is predicted from later ones.
+fn forward_line(forward: &HeldOutRows, summary: &Summary) -> String {
+    let r2 = |value: Option<f64>| value.map_or_else(String::new, |r2| format!(" (R² {})", short(r2)));
+    format!(
+        "forward-chained RMSE {}{} over {} blocks, on the training rows {}{}",
+        short(forward.rmse()),
+        r2(forward.r2),
+        forward.folds,
+        short(summary.train_rmse),
+        r2(summary.train_r2)
+    )
+}
+
 /// The error on rows that no choice has seen.
 fn assessed(found: &Found, t: usize) -> Option<String> {
     let (rule, assessment) = found.assessment.as_ref()?;
@@ -113,7 +137,16 @@ fn assessed(found: &Found, t: usize) -> Option<String> {
     let folds = assessment.rmse[t].len() / rule.repeats.max(1);
     let times = if rule.repeats > 1 { format!(", {} times", rule.repeats) } else { String::new() };
     let r2 = assessment.r2(t).map_or_else(String::new, |r2| format!(" (R² {})", short(r2)));
-    Some(format!("{}-fold{times}, selection inside: {} ± {}{r2}", in_words(folds), short(mean), short(deviation)))
+    let how = fold_words(rule, folds);
+    Some(format!("{how}{times}, selection inside: {} ± {}{r2}", short(mean), short(deviation)))
+}
+
+/// `five-fold`, or what forward chaining does.
+pub fn fold_words(rule: &FoldRule, folds: usize) -> String {
+    match rule.is_forward() {
+        true => format!("{} blocks, each from earlier rows", in_words(folds)),
+        false => format!("{}-fold", in_words(folds)),
+    }
 }
 
 pub fn in_words(n: usize) -> String {
@@ -131,6 +164,14 @@ fn picture(page: &mut Page, fitted: &Fitted, map: Option<&str>, both: bool) {
         return;
     }
     let observed = fitted.design.y.col(0);
+    if let Some(forward) = &fitted.forward[0] {
+        let observed: Vec<f64> = forward.rows.iter().map(|row| observed[*row]).collect();
+        let predicted: Vec<f64> = observed.iter().zip(&forward.residuals).map(|(y, e)| y - e).collect();
+        page.blank();
+        let title = "predicted, each block of rows from earlier rows";
+        page.block(&chart::predicted_against_observed(&observed, &predicted, title));
+        return;
+    }
     let (predicted, title) = match &fitted.leave_one_out[0] {
         Some(loo) => (
             observed.iter().zip(&loo.residuals).map(|(y, e)| y - e).collect::<Vec<f64>>(),

@@ -4,7 +4,7 @@ use mercer::criterion::FoldRule;
 use mercer::learn::{LearnTrial, Measure};
 use mercer::{Learned, Meaning, Summary, plan};
 
-use super::fit::{in_words, saved_line, table_lines};
+use super::fit::{fold_words, saved_line, table_lines};
 use super::{
     Page, abbreviated, certificate_line, confusion, errors_line, integer, judged_by, low_rank_line, penalty_line, short,
 };
@@ -143,9 +143,11 @@ fn numbers(page: &mut Page, found: &Found) {
     }
     let (values, is_held_out) = found.values();
     let title = if is_held_out { rows_in_words(learned) } else { "on the training rows".into() };
-    let observed = learned.design.y.col(0);
+    // In order of time the first rows are not predicted.
+    let pairs = learned.design.y.col(0).iter().zip(&values[0]).filter(|(_, value)| !value.is_nan());
+    let (observed, predicted): (Vec<f64>, Vec<f64>) = pairs.unzip();
     page.blank();
-    page.block(&chart::predicted_against_observed(observed, &values[0], &format!("predicted, {title}")));
+    page.block(&chart::predicted_against_observed(&observed, &predicted, &format!("predicted, {title}")));
 }
 
 /// Penalty, error, support and certificate of one model.
@@ -249,6 +251,7 @@ fn quantiles(page: &mut Page, found: &Found, per_target: usize, sorted: bool) {
 /// Whose predictions a picture shows.
 fn rows_in_words(learned: &Learned) -> String {
     match learned.summary().chosen_by.as_deref() {
+        Some(spec) if spec.starts_with("forward") => "each block of rows from earlier rows".into(),
         Some("loo") => "each row as if it had been left out (approximate)".into(),
         _ if learned.summary().groups.is_some() => "each row by a model that had not seen its group".into(),
         _ => "each row by a model that had not seen it".into(),
@@ -271,7 +274,7 @@ pub fn assessed(found: Option<&(FoldRule, Assessment)>, t: usize) -> Option<Stri
     let own = if assessment.targets.len() > 1 { format!("{}: ", target.target) } else { String::new() };
     let how = match rule.is_each_group() {
         true => "leave-one-group-out".to_owned(),
-        false => format!("{}-fold{times}", in_words(rule.folds)),
+        false => format!("{}{times}", fold_words(rule, rule.folds)),
     };
     Some(format!("{own}{how}, selection inside: {}", parts.join(", ")))
 }

@@ -12,6 +12,7 @@ mod equivalence;
 mod experiments;
 mod exporting;
 mod formats;
+mod forward;
 mod groups;
 mod intervals;
 mod journals;

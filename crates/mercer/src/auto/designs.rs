@@ -50,6 +50,16 @@ impl Designs {
         self.some(learning_rows(self.rows()), seed)
     }
 
+    /// So many of the latest rows, in their order; equal ones stay apart, since their targets belong to different times.
+    pub fn latest(&self, count: usize) -> Designs {
+        let rows: Vec<usize> = (self.rows().saturating_sub(count)..self.rows()).collect();
+        Designs {
+            standard: self.standard.subset(&rows),
+            unit: self.unit.subset(&rows),
+            logarithms: self.logarithms.as_ref().map(|design| design.subset(&rows)),
+        }
+    }
+
     /// At most so many rows, drawn at random if they are a part, equal ones merged.
     pub fn some(&self, count: usize, seed: u64) -> Designs {
         let mut order: Vec<usize> = (0..self.rows()).collect();

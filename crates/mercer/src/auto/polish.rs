@@ -101,7 +101,7 @@ impl Polish<'_> {
 }
 
 /// The share of each feature in the mean square of the derivatives of f; for a linear function of its coefficients.
-pub(super) fn importance(fitted: &Fitted, chosen: &Candidate, learned: &Learned) -> Vec<(String, f64)> {
+pub(super) fn mean_gradient(fitted: &Fitted, chosen: &Candidate, learned: &Learned) -> Vec<(String, f64)> {
     let names = fitted.model.encoder().feature_names();
     let alpha = fitted.model.coefficients(0);
     let squares: Vec<f64> = if chosen.families == ["linear"] && alpha.len() == names.len() {

@@ -10,10 +10,11 @@ use super::polish::{COARSE, FINE, Polish, Steps, stretched};
 use super::ranking::{exceeds_by_at_most, ranking};
 use super::trial::{held_out_errors, learn};
 use super::{Automated, Automatic, Metric, Trial};
-use crate::criterion::{Criterion, FoldRule, Folds, whole_groups};
+use crate::criterion::{Criterion, FoldRule, Folds, Forward, Order, whole_groups};
 use crate::data::{Design, Encoding, Frame, Roles, Scale, TextAs};
 use crate::error::{Error, Result};
 use crate::fit::{Fit, Fitted, Reduce};
+use crate::importance::{Importance, Permutation};
 use crate::journal::remembered;
 use crate::linalg::Matrix;
 use crate::low_rank::Landmarks;
@@ -39,6 +40,8 @@ pub(crate) const DECOMPOSED_ROWS: usize = 1500;
 pub const MANY_ROWS: usize = 8000;
 /// That part.
 const COMPETING_ROWS: usize = 4000;
+/// In order of time λ is chosen on a decomposition of at most so many rows; with more, on landmarks.
+const FORWARD_ROWS: usize = 3000;
 /// More rows favour shorter lengthscales than a part of them does: these, as shares of what the part says, are tried.
 const SHORTER: [f64; 3] = [1.0, 0.8, 0.6];
 
@@ -88,13 +91,33 @@ impl Automatic {
             return Err(Error::argument("text columns", "read one-hot in an automatic fit", "equality"));
         }
         let read = |scale: Scale| Design::new(frame, roles, self.encoding(scale));
-        self.search(Designs::read(&read)?)
+        let found = self.search(Designs::read(&read)?)?;
+        Ok(Automated { importance: self.importance(&found, frame, roles)?, ..found })
     }
 
     /// Fits plain numbers: `x` with one row per example, `y` with one column per target.
     pub fn fit(&self, x: &Matrix, y: &Matrix, weights: Option<&[f64]>) -> Result<Automated> {
-        let read = |scale: Scale| Design::from_matrix(x, y, weights, self.encoding(scale));
-        self.search(Designs::read(&read)?)
+        let (frame, roles) = Design::frame_of(x, y, weights)?;
+        self.fit_frame(&frame, &roles)
+    }
+
+    /// For the first target, as the report says; other targets are for whoever asks for them.
+    fn importance(&self, found: &Automated, frame: &Frame, roles: &Roles) -> Result<Option<Importance>> {
+        if found.trials.is_empty() {
+            return Ok(None);
+        }
+        self.stage("what matters")?;
+        let first = Roles { targets: roles.targets[..1].to_vec(), ..roles.clone() };
+        let folds = self.forward.unwrap_or(FoldRule::random(FOLDS));
+        let settings = Permutation { folds, seed: self.seed, ..Permutation::default() };
+        let mut model = found.fitted.model.clone();
+        model.summaries.truncate(1);
+        match settings.of_model(&model, frame, &first, self.observer.as_ref()) {
+            Ok(found) => Ok(found.into_iter().next()),
+            Err(Error::Interrupted) => Err(Error::Interrupted),
+            // Too few rows or groups for folds: nothing can be said.
+            Err(_) => Ok(None),
+        }
     }
 
     pub(crate) fn encoding(&self, scale: Scale) -> Encoding {
@@ -104,13 +127,22 @@ impl Automatic {
     fn search(&self, designs: Designs) -> Result<Automated> {
         let clock = Clock { started: Instant::now(), budget: self.budget, remembered: Cell::new(0.0) };
         self.check_memory(&designs.standard)?;
-        let part = designs.part(self.seed);
+        let part = match self.forward {
+            Some(_) => designs.latest(learning_rows(designs.rows())),
+            None => designs.part(self.seed),
+        };
         let units = part.standard.deviations();
         let unit_of_all = designs.standard.deviations()[0];
         if part.rows() < 4 || units.contains(&0.0) {
             // Nothing to compare: a constant target, or too few rows to hold any out.
             let fitted = self.fit_of("gaussian(lengthscale=mean)", Scale::Standard)?.fit_design(designs.standard)?;
-            return Ok(Automated { importance: Vec::new(), fitted, trials: Vec::new(), ran_out: false });
+            return Ok(Automated {
+                importance: None,
+                mean_gradient: Vec::new(),
+                fitted,
+                trials: Vec::new(),
+                ran_out: false,
+            });
         }
         let folds = self.folds(&part.standard)?;
         let (mut tried, learned_all) = self.learn_all(&part, &clock)?;
@@ -121,14 +153,18 @@ impl Automatic {
             true => format!("{left_out}, {COMPETING_ROWS} rows"),
             false => format!("{left_out}, all rows"),
         };
-        let ranking = ranking(&tried, part.standard.weight_sum() * units.len() as f64, has_groups);
+        let held_out = folds.held_out_rows();
+        let weight_of = |row: &usize| part.standard.weights.as_ref().map_or(1.0, |w| w[*row]);
+        let weight = held_out.iter().map(weight_of).sum::<f64>() * units.len() as f64;
+        let ranking = ranking(&tried, weight, has_groups);
         let Best { index: best, fitted, learned, on_all_rows } = self.fit_best(&tried, &ranking, designs, &clock)?;
-        let judged_by = if folds.groups.len() == part.rows() {
+        let judged_by = if folds.is_forward() {
+            format!("{} blocks of later rows", folds.groups.len())
+        } else if folds.groups.len() == part.rows() {
             "leaving out one row".into()
         } else {
             format!("{} folds{}", folds.groups.len(), if has_groups { " of whole groups" } else { "" })
         };
-        let weight = part.standard.weight_sum() * units.len() as f64;
         let trials = tried
             .iter()
             .enumerate()
@@ -149,8 +185,8 @@ impl Automatic {
                 is_chosen: index == best,
             })
             .collect();
-        let importance = super::polish::importance(&fitted, &tried[best].candidate, &learned);
-        Ok(Automated { importance, fitted, trials, ran_out: !(learned_all && held_out_all) })
+        let mean_gradient = super::polish::mean_gradient(&fitted, &tried[best].candidate, &learned);
+        Ok(Automated { importance: None, mean_gradient, fitted, trials, ran_out: !(learned_all && held_out_all) })
     }
 
     fn check_memory(&self, design: &Design) -> Result<()> {
@@ -183,10 +219,23 @@ impl Automatic {
 
     fn folds(&self, design: &Design) -> Result<Folds> {
         let rows = design.rows();
+        if let Some(rule) = &self.forward {
+            return Folds::draw(&self.forward_on_part(rule, rows), rows, design.groups.as_deref(), self.seed);
+        }
         let count = if rows < FEW { rows } else { FOLDS };
         let groups = design.groups.as_deref();
         let units = groups.map_or(rows, |g| g.iter().collect::<std::collections::HashSet<_>>().len());
         Folds::draw(&FoldRule::random(count.min(units)), rows, groups, self.seed)
+    }
+
+    /// Blocks and windows that are longer than the part of the rows from which candidates learn are cut to it.
+    fn forward_on_part(&self, rule: &FoldRule, rows: usize) -> FoldRule {
+        match rule.order {
+            Order::Forward(Forward { gap, window, block: Some(block) }) if rule.folds * block + gap + 2 > rows => {
+                FoldRule { order: Order::Forward(Forward { gap, window, block: None }), ..*rule }
+            }
+            _ => *rule,
+        }
     }
 
     /// Learns every candidate that suits the table, and the best of them once more with logarithms of skewed columns; the
@@ -283,14 +332,15 @@ impl Automatic {
             let started = Instant::now();
             let numbers = self.remember(&format!("folds {}", candidate.key()), clock, || {
                 let mut squares = vec![0.0; design.rows()];
-                for fold in &folds.groups {
+                for (index, fold) in folds.groups.iter().enumerate() {
                     let goes_on = || self.goes_on(candidate.name);
-                    match held_out_errors(&candidate, design, fold, units, (self.offset, self.clip), &goes_on)? {
+                    let rows = (&folds.kept(index, design.rows())[..], &fold[..]);
+                    match held_out_errors(&candidate, design, rows, units, (self.offset, self.clip), &goes_on)? {
                         Some(errors) => fold.iter().zip(errors).for_each(|(row, error)| squares[*row] = error),
                         None => return Ok(Vec::new()),
                     }
                 }
-                Ok(squares)
+                Ok(folds.held_out_rows().into_iter().map(|row| squares[row]).collect())
             })?;
             self.stage(candidate.name)?;
             tried[index].squares = (!numbers.is_empty()).then_some(numbers);
@@ -304,6 +354,9 @@ impl Automatic {
         let first = *ranking.first().ok_or_else(|| Error::Decomposition("no candidate could be fitted".into()))?;
         self.stage("fitting")?;
         let rows = designs.rows();
+        if let (Some(_), true) = (self.forward, rows > WHOLE_ROWS) {
+            return self.fit_forward(first, &tried[first], designs);
+        }
         if rows <= WHOLE_ROWS {
             let Tried { candidate, learned: Some(learned), .. } = &tried[first] else {
                 return Err(Error::Decomposition("no candidate could be fitted".into()));
@@ -311,6 +364,7 @@ impl Automatic {
             let mut design = designs.take(candidate).with_map(learned);
             let mut fit = self.fit_of(&learned.kernel.spec(), candidate.scale)?;
             if design.groups.is_none()
+                && self.forward.is_none()
                 && let Some(copies) = design.copies()
             {
                 // A row is not held out while a copy of it stays.
@@ -381,6 +435,21 @@ impl Automatic {
             _ => fit,
         };
         Ok(Best { index, fitted: fit.fit_design(design)?, learned, on_all_rows })
+    }
+
+    /// Many rows in order of time: what was learned from the latest ones, λ by forward chaining on all.
+    fn fit_forward(&self, index: usize, tried: &Tried, designs: Designs) -> Result<Best> {
+        let Tried { candidate, learned: Some(learned), .. } = tried else {
+            return Err(Error::Decomposition("no candidate could be fitted".into()));
+        };
+        let is_reduced = self.is_reduced(&designs.standard);
+        let design = designs.take(candidate).with_map(learned);
+        let fit = self.fit_of(&learned.kernel.spec(), candidate.scale)?.exponents(&self.exponents_of_many());
+        let is_long = design.rows() > FORWARD_ROWS && self.reduce == Reduce::IfNeeded;
+        let fit =
+            if is_long || is_reduced && self.reduce == Reduce::IfNeeded { fit.reduce(Reduce::Always) } else { fit };
+        let fitted = fit.fit_design(design)?;
+        Ok(Best { index, fitted, learned: learned.clone(), on_all_rows: HashMap::new() })
     }
 
     /// With many rows exponent 2 is enough, unless it is none of those to choose from.
@@ -488,6 +557,10 @@ impl Automatic {
         let fit = fit.reduce(self.reduce);
         let fit = match self.landmarks_by {
             Some(by) => fit.landmarks_by(by),
+            None => fit,
+        };
+        let fit = match &self.forward {
+            Some(rule) => fit.criterion(Criterion::KFold(*rule)),
             None => fit,
         };
         let fit = if self.offset { fit } else { fit.without_offset() };

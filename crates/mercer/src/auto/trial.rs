@@ -67,20 +67,17 @@ fn by_leave_one_out(candidate: &Candidate, design: &Design, offset: bool) -> Res
     Ok(Some(Learned { kernel, map: None, gamma, objective: likelihood, parameters: 1, point }))
 }
 
-/// Learned from all rows but the fold's: the weighted square of each of its rows' errors, targets in units of `units`.
+/// Learned from the rows `kept`, which are none of the fold's: the weighted square of each of its rows' errors, targets in units of `units`.
 /// `None` when nothing could be learned.
 pub(super) fn held_out_errors(
     candidate: &Candidate,
     design: &Design,
-    fold: &[usize],
+    (kept, fold): (&[usize], &[usize]),
     units: &[f64],
     (offset, clip): (bool, bool),
     keep_on: &dyn Fn() -> bool,
 ) -> Result<Option<Vec<f64>>> {
-    let mut is_held_out = vec![false; design.rows()];
-    fold.iter().for_each(|row| is_held_out[*row] = true);
-    let kept: Vec<usize> = (0..design.rows()).filter(|row| !is_held_out[*row]).collect();
-    let (training, held_out) = (design.subset(&kept), design.subset(fold));
+    let (training, held_out) = (design.subset(kept), design.subset(fold));
     let Some(learned) = learn(candidate, &training, offset, keep_on)? else { return Ok(None) };
     let map = |points: &Points| match &learned.map {
         Some(map) => Points::new(&project(&points.to_matrix(), map)),
