@@ -41,7 +41,7 @@ fn reports_speak_of_forward_chaining_and_not_of_leave_one_out() {
     assert_eq!((&chained["lambda"], &chained["held_out"]), (&by_time["lambda"], &by_time["held_out"]));
     assert_ne!(blocks["lambda"], chained["lambda"]);
     // The exact number of rows decides what is possible.
-    let impossible = error(&lab.run(&line(&[&FIT, &["--criterion", "forward(folds=5,block=20)"]])));
+    let impossible = error(&lab.fails(&line(&[&FIT, &["--criterion", "forward(folds=5,block=20)"]]), 1));
     assert!(impossible.contains("forward chaining") && impossible.contains("90"), "{impossible}");
 }
 
@@ -56,7 +56,7 @@ fn assessments_comparisons_paths_and_other_fits_chain_forward() {
     assert_eq!(assessed["assessment"]["rmse"], matern["rmse"]);
     assert!(compared["is_forward"] == true && compared["folds"] == 3);
     assert!(text(&lab.ok(&compare)).contains("3 blocks, each predicted from earlier rows"));
-    assert!(error(&lab.run(&line(&[&compare, &["--repeats", "2"]]))).contains("--repeats"));
+    assert!(error(&lab.fails(&line(&[&compare, &["--repeats", "2"]]), 2)).contains("--repeats"));
     let page = text(&lab.ok(&line(&[&FIT, &["--assess", "forward:3"]])));
     assert!(page.contains("three blocks, each from earlier rows, selection inside"), "{page}");
 
@@ -95,7 +95,7 @@ fn intervals_that_need_exchangeable_rows_are_refused() {
     lab.ok(&line(&[&FIT, &["--criterion", "forward:4", "--output", "m.mercer", "-q"]]));
     let predict = ["predict", "m.mercer", "t.csv", "--interval", "0.9", "--output", "p.csv", "-q"];
     for method in ["jackknife+", "cv+"] {
-        let refused = error(&lab.run(&line(&[&predict, &["--method", method]])));
+        let refused = error(&lab.fails(&line(&[&predict, &["--method", method]]), 1));
         assert!(refused.contains("order of time") && refused.contains("gaussian-process"), "{refused}");
     }
     lab.ok(&line(&[&predict, &["--method", "gaussian-process"]]));
@@ -118,6 +118,6 @@ fn an_automatic_fit_keeps_the_order_of_time() {
     let page = text(&lab.ok(&fit));
     assert!(page.contains("blocks of later rows") && page.contains("forward-chained RMSE"), "{page}");
     assert!(!page.contains("leave-one-out"), "{page}");
-    let refused = error(&lab.run(&["fit", "t.csv", "--target", "y", "--budget", "5s", "--criterion", "gcv"]));
+    let refused = error(&lab.fails(&["fit", "t.csv", "--target", "y", "--budget", "5s", "--criterion", "gcv"], 2));
     assert!(refused.contains("--budget") && refused.contains("gcv"), "{refused}");
 }
