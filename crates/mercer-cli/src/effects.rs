@@ -1,5 +1,7 @@
 //! `mercer effects`: what each column does to the predictions.
 
+pub mod importance;
+
 use std::io::Write;
 
 use mercer::data::{Column, Frame};
@@ -19,6 +21,9 @@ pub fn run(options: &EffectsOptions, common: &Common) -> anyhow::Result<Done> {
         files::check_folder(path)?;
     }
     let model = load(&options.model)?;
+    if options.importance {
+        return importance::run(&model, options, common);
+    }
     let reading = options.reading.to_read_options();
     let table = options.table.as_ref().map(|path| mercer_io::read(path, &reading)).transpose()?;
     // Where the model tells none the library finds its own rows, and says why there are no errors.

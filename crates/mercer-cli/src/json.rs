@@ -8,6 +8,7 @@ use mercer::select::Surface;
 use mercer::{Model, Summary, Tried};
 use serde_json::{Map, Value, json};
 
+use crate::effects::importance::column;
 use crate::fit::{Found, Search};
 use crate::{coefficients, conversions};
 
@@ -109,17 +110,7 @@ fn automatic(search: &Search) -> Map<String, Value> {
         })
         .collect();
     let columns = search.importance.iter().flat_map(|importance| &importance.columns);
-    let importance: Vec<Value> = columns
-        .map(|column| {
-            json!({
-                "column": column.column,
-                "share": column.share,
-                "share_error": column.share_error,
-                "increase": column.increase,
-                "standard_error": column.standard_error,
-            })
-        })
-        .collect();
+    let importance: Vec<Value> = columns.map(column).collect();
     let mean_gradient: Vec<Value> =
         search.mean_gradient.iter().map(|(feature, share)| json!({ "feature": feature, "share": share })).collect();
     let mut map = Map::new();

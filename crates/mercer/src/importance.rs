@@ -14,7 +14,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 
 use crate::criterion::folds::shuffle;
-use crate::criterion::{FoldRule, Folds, Order};
+use crate::criterion::{Criterion, FoldRule, Folds, Order};
 use crate::data::{Column, Design, Frame, Missing, Roles, group_codes};
 use crate::error::{Error, Result};
 use crate::fit::{Fit, Observer};
@@ -91,6 +91,15 @@ struct Rows {
 }
 
 impl Permutation {
+    /// Five folds; of a model that was chosen by forward chaining, its blocks.
+    pub fn for_model(model: &Model) -> Self {
+        let chosen_by = model.summaries().iter().find_map(|summary| summary.chosen_by.as_deref());
+        match chosen_by.map(Criterion::parse) {
+            Some(Ok(Criterion::KFold(folds))) if folds.is_forward() => Permutation { folds, ..Permutation::default() },
+            _ => Permutation::default(),
+        }
+    }
+
     /// The importance of a model's columns for each of its targets, from the table it was fitted to.
     pub fn of_model(
         &self,

@@ -5,7 +5,6 @@ use mercer::criterion::{Criterion, FoldRule, Folds};
 use mercer::data::{Column, Frame, Roles};
 use mercer::penalty::Penalty;
 use mercer::prelude::*;
-use mercer::{Learn, LinearFit};
 
 const ROWS: usize = 60;
 
@@ -207,4 +206,59 @@ fn assessments_fit_on_earlier_rows_only() {
     assert!(sizes.iter().all(|size| (9..=20).contains(size)), "{sizes:?}");
     assert_eq!(found.rmse[0].len(), 4);
     assert_eq!(found.predicted[0].iter().flatten().count(), drawn.held_out_rows().len());
+}
+
+fn drawn(spec: &str, rows: usize, group: Option<&[u32]>) -> Result<Folds> {
+    let Criterion::KFold(rule) = Criterion::parse(spec)? else { panic!("{spec} is not folds") };
+    Folds::draw(&rule, rows, group, 1)
+}
+
+/// What scikit-learn 1.9's TimeSeriesSplit(n_splits, max_train_size, test_size, gap) gives.
+#[test]
+fn blocks_and_training_rows_are_those_of_time_series_split() {
+    let found = drawn("forward(folds=3)", 10, None).unwrap();
+    assert_eq!(found.groups, [[4, 5], [6, 7], [8, 9]]);
+    assert_eq!(found.kept(0, 10), [0, 1, 2, 3]);
+    assert_eq!(found.kept(2, 10), [0, 1, 2, 3, 4, 5, 6, 7]);
+    let found = drawn("forward(folds=2,gap=1,window=3,block=2)", 9, None).unwrap();
+    assert_eq!(found.groups, [[5, 6], [7, 8]]);
+    assert_eq!([found.kept(0, 9), found.kept(1, 9)], [[1, 2, 3], [3, 4, 5]]);
+    assert_eq!(found.held_out_rows(), [5, 6, 7, 8]);
+    let by_time = drawn("kfold(folds=3,order=time)", 10, None).unwrap();
+    assert_eq!(by_time, drawn("forward:3", 10, None).unwrap());
+}
+
+#[test]
+fn no_training_row_is_later_than_the_gap_before_its_block() {
+    for (spec, rows, gap) in [("forward", 31, 0), ("forward(folds=4,gap=3,window=7)", 40, 3)] {
+        let found = drawn(spec, rows, None).unwrap();
+        for (fold, held) in found.groups.iter().enumerate() {
+            let kept = found.kept(fold, rows);
+            assert!(kept.len() >= 2 && kept.iter().all(|row| row + gap < held[0]));
+        }
+    }
+}
+
+#[test]
+fn groups_are_counted_in_groups_and_must_be_consecutive() {
+    let date = [1, 1, 1, 2, 3, 3, 4, 4, 4, 5];
+    let found = drawn("forward(folds=2,gap=1)", 10, Some(&date)).unwrap();
+    assert_eq!(found.groups, [vec![6, 7, 8], vec![9]]);
+    assert_eq!([found.kept(0, 10), found.kept(1, 10)], [vec![0, 1, 2, 3], vec![0, 1, 2, 3, 4, 5]]);
+    let error = drawn("forward(folds=2)", 4, Some(&[1, 2, 1, 3])).unwrap_err().to_string();
+    assert!(error.contains("consecutive rows") && error.contains("rows 1 and 3"), "{error}");
+}
+
+#[test]
+fn specs_are_read_back_and_impossible_rules_refused() {
+    for spec in ["forward(folds=5)", "forward(folds=3,gap=2)", "forward(folds=2,gap=1,window=30,block=4)"] {
+        assert_eq!(Criterion::parse(spec).unwrap().spec(), spec);
+    }
+    assert_eq!(Criterion::parse("kfold(folds=4,order=time)").unwrap().spec(), "forward(folds=4)");
+    assert_eq!(Criterion::parse("forward:8(gap=2)").unwrap().spec(), "forward(folds=8,gap=2)");
+    for spec in ["forward:1", "forward(gap=-1)", "forward(window=1)", "forward(block=0)", "forward(window=some)"] {
+        assert!(Criterion::parse(spec).is_err(), "{spec}");
+    }
+    let error = drawn("forward(folds=5,gap=9)", 12, None).unwrap_err().to_string();
+    assert!(error.contains("≤ 12") && error.contains("5 × 2 + 9"), "{error}");
 }

@@ -17,6 +17,7 @@ use super::training::TrainingOptions;
 ///   mercer effects m.mercer new.csv --output effects.csv
 ///   mercer effects m.mercer --format latex > table.tex
 ///   mercer effects linear.mercer --data training.csv --json
+///   mercer effects m.mercer --importance --data training.csv
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub struct EffectsOptions {
@@ -24,6 +25,9 @@ pub struct EffectsOptions {
     pub model: String,
     /// The table at whose rows effects are taken (default: the rows of the fit); - is standard input
     pub table: Option<String>,
+    /// Show importance instead: how much the error of held-out rows rises when a column is permuted (needs --data)
+    #[arg(long, conflicts_with = "table")]
+    pub importance: bool,
     #[command(flatten)]
     pub training: TrainingOptions,
     #[command(flatten)]

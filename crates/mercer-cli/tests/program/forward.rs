@@ -121,3 +121,19 @@ fn an_automatic_fit_keeps_the_order_of_time() {
     let refused = error(&lab.fails(&["fit", "t.csv", "--target", "y", "--budget", "5s", "--criterion", "gcv"], 2));
     assert!(refused.contains("--budget") && refused.contains("gcv"), "{refused}");
 }
+
+#[test]
+fn effects_show_importance_from_the_training_table() {
+    let lab = Lab::with_table("friedman1", 90);
+    lab.ok(&line(&[&FIT, &["--output", "m.mercer", "-q"]]));
+    let effects = ["effects", "m.mercer", "--importance", "--data", "t.csv"];
+    let report = lab.json(&line(&[&effects, &["--json", "--output", "i.csv"]]));
+    let columns = report["targets"][0]["columns"].as_array().unwrap();
+    let increases: Vec<f64> = columns.iter().map(|column| number(column, "increase")).collect();
+    assert!(columns.len() == 10 && increases.is_sorted_by(|a, b| a >= b) && increases[0] > 0.0, "{report}");
+    assert_eq!(lab.numbers("i.csv", "increase"), increases);
+    let page = text(&lab.ok(&effects));
+    assert!(page.contains("90 held-out rows") && page.contains("std. error"), "{page}");
+    let refused = error(&lab.fails(&["effects", "m.mercer", "--importance"], 2));
+    assert!(refused.contains("--data"), "{refused}");
+}

@@ -145,8 +145,10 @@ impl Automatic {
             });
         }
         let folds = self.folds(&part.standard)?;
+        // In order of time nothing but these folds decides.
+        let is_part = designs.rows() > WHOLE_ROWS && self.forward.is_none();
         let (mut tried, learned_all) = self.learn_all(&part, &clock)?;
-        let held_out_all = self.hold_out(&mut tried, &part, &folds, &units, designs.rows() > WHOLE_ROWS, &clock)?;
+        let held_out_all = self.hold_out(&mut tried, &part, &folds, &units, is_part, &clock)?;
         let has_groups = part.standard.groups.is_some();
         let left_out = if has_groups { "leave-one-group-out" } else { "leave-one-out" };
         let on_rows = match self.is_reduced(&designs.standard) && designs.rows() > COMPETING_ROWS {

@@ -250,6 +250,7 @@ impl Fit {
             found.forward.extend(self.forward_chained(&spectrum, &members, choice, design)?);
             let log_lambda = libm::log(choice.lambda);
             let residuals = match &by_group {
+                _ if self.criterion.is_forward() => vec![None; group.len()],
                 Some(folds) => residuals_without_folds(&spectrum, &members, choice.exponent, log_lambda, folds)
                     .into_iter()
                     .map(|e| Some(LeaveOneOut::of_groups(e, weights, folds.groups.len())))
@@ -318,10 +319,8 @@ impl Fit {
                 }
             }
         }
-        if self.criterion.is_forward() {
-            // In order of time no row is predicted from later ones.
-            found.residuals.iter_mut().for_each(|loo| *loo = None);
-        }
+        // In order of time no row is predicted from later ones.
+        found.residuals.iter_mut().for_each(|loo| *loo = loo.take().filter(|_| !self.criterion.is_forward()));
         found.forward.resize(found.solutions.len(), None);
         let deviations = design.deviations();
         let mut summaries = Vec::new();

@@ -27,6 +27,10 @@ impl Fit {
             let must = "each-likelihood where rows have groups: the others are judged by leaving out single rows";
             return Err(Error::argument("the rule by which a metric is learned", must, rule.name()));
         }
+        if self.criterion.is_forward() && rule != Rule::Each(Goal::Likelihood) {
+            let must = "each-likelihood for rows in order of time: the others predict rows from later ones";
+            return Err(Error::argument("the rule by which a metric is learned", must, rule.name()));
+        }
         let mut order: Vec<usize> = (0..design.rows()).collect();
         if order.len() > MOST {
             shuffle(&mut order, &mut ChaCha8Rng::seed_from_u64(self.seed));
