@@ -47,6 +47,14 @@ pub fn run(
 ) -> anyhow::Result<Done> {
     let mut found = carry_out(options, common, frame, roles).map_err(|error| advised(error.into(), options, roles))?;
     found.seconds = started.elapsed().as_secs_f64();
+    let separated = found.learned.separated();
+    if !separated.is_empty() && !common.quiet {
+        say!(
+            "note: a linear function separates all rows of {} from the others; without a penalty the coefficients would grow without \
+             bound, and their size is set by λ alone",
+            separated.join(", ")
+        );
+    }
     conclude(
         options,
         common,

@@ -27,7 +27,7 @@ use crate::fit::{Observer, Reduce};
 use crate::kernel::{Kernel, SharedKernel};
 use crate::linalg::Matrix;
 use crate::loss::{Reads, SharedLoss};
-use crate::model::{Model, Summary};
+use crate::model::{Meaning, Model, Probability, Summary};
 use crate::plan::Plan;
 use crate::range::{check_lambdas, check_rising};
 
@@ -159,6 +159,33 @@ impl Learned {
     /// What was found for the (first) model.
     pub fn summary(&self) -> &Summary {
         &self.model.summaries[0]
+    }
+
+    /// For linear functions with the logistic loss: the models (targets or classes) whose rows a linear function separates from all
+    /// others. Without a penalty no coefficients are best then: they would grow without bound, and λ alone sets their size. Found
+    /// from the function itself, which a penalty may keep from separating what could be.
+    pub fn separated(&self) -> Vec<&str> {
+        if self.model.kernel().linear_scale().is_none() {
+            return Vec::new();
+        }
+        let rows = self.design.rows();
+        let together = match self.model.meaning() {
+            Meaning::Classes { probability: Probability::Softmax, .. } => self.fitted.len() as f64,
+            _ => 0.0,
+        };
+        // Of a softmax only differences between classes mean something.
+        let value = |t: usize, i: usize| {
+            let own = self.fitted[t][i];
+            if together > 0.0 { own - self.fitted.iter().map(|values| values[i]).sum::<f64>() / together } else { own }
+        };
+        let is_separated = |t: &usize| {
+            let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
+            for i in 0..rows {
+                if self.outputs[*t][i] > 0.0 { low = low.min(value(*t, i)) } else { high = high.max(value(*t, i)) }
+            }
+            self.model.summaries[*t].loss == "logistic" && low > high && low.is_finite() && high.is_finite()
+        };
+        (0..self.fitted.len()).filter(is_separated).map(|t| self.model.summaries[t].target.as_str()).collect()
     }
 }
 

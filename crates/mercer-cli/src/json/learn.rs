@@ -19,6 +19,7 @@ pub fn fit(found: &Found) -> String {
         map.insert("seconds".into(), json!(found.seconds));
         map.insert("rows_dropped_missing".into(), json!(learned.design.dropped_missing));
         map.insert("rows_dropped_weightless".into(), json!(learned.design.dropped_weightless));
+        map.insert("separated".into(), json!(learned.separated()));
         map.insert("tried".into(), learned.tried.iter().map(trial).collect());
         if let Some(assessment) = assessment(found.assessment.as_ref()) {
             map.insert("assessment".into(), assessment);

@@ -142,6 +142,36 @@ fn weights_of_classes_move_the_boundary() {
     assert!(found[1] > found[0] && found[2] < found[0] && found[3] >= found[0], "{found:?}");
 }
 
+/// Labels −1 and 1: a value that begins with a minus sign is not another option.
+#[test]
+fn weights_of_negative_labels_are_read_with_a_space_or_an_equals_sign() {
+    let lab = lab();
+    let rows = (0..40).map(|i| format!("{},{}\n", i % 13, if i % 3 == 0 { -1 } else { 1 })).collect::<String>();
+    lab.file("signs.csv", &format!("x,y\n{rows}"));
+    let fit = ["fit", "signs.csv", "--target", "y", "--loss", "logistic", "--kernel", "linear", "--lambda", "0.01"];
+    let objective = |weights: &[&str]| number(&lab.json(&line(&[&fit, &["--json"], weights])), "objective");
+    let spaced = objective(&["--class-weight", "-1=2,1=1"]);
+    assert_eq!(spaced, objective(&["--class-weight=-1=2,1=1"]));
+    assert_ne!(spaced, objective(&[]));
+}
+
+#[test]
+fn classes_that_a_line_separates_are_named() {
+    let lab = lab();
+    let rows = |gap: f64| -> String {
+        (0..40).map(|i| format!("{},{}\n", f64::from(i) + if i < 20 { 0.0 } else { gap }, i / 20)).collect()
+    };
+    lab.file("apart.csv", &format!("x,y\n{}", rows(1.0)));
+    lab.file("mixed.csv", &format!("x,y\n{}", rows(-4.0)));
+    let fit = |table: &'static str| {
+        ["fit", table, "--target", "y", "--loss", "logistic", "--kernel", "linear", "--lambda", "1e-6"]
+    };
+    let said = error(&lab.ok(&fit("apart.csv")));
+    assert!(said.contains("a linear function separates all rows of y") && said.contains("λ alone"), "{said}");
+    assert_eq!(lab.json(&line(&[&fit("apart.csv"), &["--json"]]))["separated"][0], "y");
+    assert!(!error(&lab.ok(&fit("mixed.csv"))).contains("separates"));
+}
+
 #[test]
 fn classes_that_training_did_not_know_count_as_wrong() {
     let lab = lab();

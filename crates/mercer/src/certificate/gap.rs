@@ -172,7 +172,9 @@ fn bounds(
     let rows: f64 = (0..problem.rows())
         .map(|i| {
             let weight = problem.weight(i);
-            weight * shape.dual(reads, problem.y[i], shrink * weighted[i] / weight)
+            // w·bound/w may be above the bound by rounding, where the dual is −∞.
+            let [lower, upper] = interval(problem, i);
+            weight * shape.dual(reads, problem.y[i], (shrink * weighted[i] / weight).clamp(lower, upper))
         })
         .sum();
     let conjugate = if exponent == 1.0 || length == 0.0 {
@@ -244,21 +246,21 @@ pub(crate) fn multinomial_gap(
     Gap { primal: mean_loss + lambda * squared_norm, dual, norm: squared_norm.sqrt(), mean_loss }
 }
 
+/// The interval of row i's dual variable.
+fn interval(problem: &Problem<'_>, i: usize) -> [f64; 2] {
+    match problem.loss.shape().tube() {
+        Some(tube) => tube.interval(problem.loss.reads(), problem.y[i]),
+        // A smooth loss is one of labels: the slope has the label's sign and is at most 1.
+        None if problem.y[i] < 0.0 => [-1.0, 0.0],
+        None => [0.0, 1.0],
+    }
+}
+
 /// u = w∘a inside its intervals and, with an offset, with sum 0; and by how much it differs from 2Wμα.
 fn feasible(problem: &Problem<'_>, answer: &Answer<'_>) -> (Vec<f64>, Vec<f64>) {
     let n = problem.rows();
     let total = problem.total();
-    let shape = problem.loss.shape();
-    let reads = problem.loss.reads();
-    let bounds = |i: usize| -> [f64; 2] {
-        let interval = match shape.tube() {
-            Some(tube) => tube.interval(reads, problem.y[i]),
-            // A smooth loss is one of labels: the slope has the label's sign and is at most 1.
-            None if problem.y[i] < 0.0 => [-1.0, 0.0],
-            None => [0.0, 1.0],
-        };
-        interval.map(|bound| bound * problem.weight(i))
-    };
+    let bounds = |i: usize| interval(problem, i).map(|bound| bound * problem.weight(i));
     let (alpha, ridge) = answer.witness.map_or((answer.alpha, answer.ridge), |point| (&point.alpha[..], point.ridge));
     let meant = |i: usize| if alpha[i] == 0.0 { 0.0 } else { 2.0 * total * ridge * alpha[i] };
     let mut u: Vec<f64> = (0..n)
