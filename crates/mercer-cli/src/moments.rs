@@ -38,7 +38,7 @@ pub fn run(options: &MomentsOptions, common: &Common) -> anyhow::Result<Done> {
     let started = Instant::now();
     check_place(&options.output)?;
     let by_content = "cannot be kept: rows go to folds by their content, so that parts gathered elsewhere agree; leave it out, \
-                      or use `mercer fit --rank R --criterion kfold:5 --group`";
+                      or use `mercer fit --rank R --group`";
     learn::refuse(&[("--group", by_content, options.columns.group.is_some())])?;
     let tables = files_of(&options.tables)?;
     let progress = Progress::start(common.quiet);

@@ -3,6 +3,10 @@
 //! As for a single row (see `deleted`): at fixed γ the fit without the rows B equals the fit of all rows to
 //! targets in which y_B is replaced by y_B − c, c = (G⁻¹_BB)⁻¹ (G⁻¹y)_B, and c is the held-out residual.
 //! With z̃ = z − Q_Bᵀc the norm is N₋B = Σ d z̃²/(d + γ)². γ = (W − W_B)μ.
+//!
+//! γG⁻¹_BB = P_BB + Q_B diag(γ/(d + γ)) Q_Bᵀ, P the projection on the directions without eigenvalue, costs |B|²r to make and |B|³/3 to factor for each γ. Of a
+//! group with more rows than there are directions (landmarks) it is I − U diag(d/(d + γ), 1) Uᵀ, U = [Q_B, s_B/√W], and its inverse
+//! I + U (diag(1 + γ/d, 1) − UᵀU)⁻¹ Uᵀ: |B|r² once, then r³/3 for each γ, and nothing of the size |B|².
 
 use super::path::{Curve, CurvePoint};
 use super::{Spectrum, Target};
@@ -17,12 +21,21 @@ pub(crate) struct DeletedGroup<'a> {
     eigenvalues: &'a [f64],
     /// Q_B of the directions with an eigenvalue, |B| × r.
     basis_rows: Matrix,
-    /// The block BB of the projection on the directions without eigenvalue.
-    null: Matrix,
+    null: Null,
     roots: Vec<f64>,
     weight_left: f64,
     targets: Vec<GroupTarget>,
     power: i32,
+}
+
+/// The block BB of the projection on the directions without eigenvalue.
+enum Null {
+    Block(Matrix),
+    /// I − UUᵀ, of which this is UᵀU; and s_B/√W, where there is an offset.
+    Outside {
+        gram: Matrix,
+        constant: Option<Vec<f64>>,
+    },
 }
 
 struct GroupTarget {
@@ -54,16 +67,23 @@ impl<'a> DeletedGroup<'a> {
         let weight: f64 = roots.iter().map(|s| s * s).sum();
         let weight_left = spectrum.weight_sum - weight;
         let is_full = basis.cols() + usize::from(spectrum.offset) == spectrum.rows();
-        let null = if is_full {
+        let constant = || {
+            let size = spectrum.weight_sum.sqrt();
+            spectrum.offset.then(|| roots.iter().map(|s| s / size).collect::<Vec<f64>>())
+        };
+        let null = if !is_full && rows.len() > visible {
+            let constant = constant();
+            Null::Outside { gram: outer_gram(&basis_rows, constant.as_deref()), constant }
+        } else if is_full {
             let directions = Matrix::from_fn(rows.len(), basis.cols() - visible, |i, k| all.get(i, visible + k));
-            multiply_by_transposed(&directions, &directions)
+            Null::Block(multiply_by_transposed(&directions, &directions))
         } else {
             // Everything but the basis and, with an offset, the constant.
             let inside = multiply_by_transposed(&basis_rows, &basis_rows);
-            Matrix::from_fn(rows.len(), rows.len(), |i, j| {
+            Null::Block(Matrix::from_fn(rows.len(), rows.len(), |i, j| {
                 let constant = if spectrum.offset { roots[i] * roots[j] / spectrum.weight_sum } else { 0.0 };
                 f64::from(i == j) - constant - inside.get(i, j)
-            })
+            }))
         };
         let power = targets.iter().map(|target| target.power).max().unwrap_or(0);
         let targets = targets
@@ -141,20 +161,62 @@ impl<'a> DeletedGroup<'a> {
         self.eigenvalues.first().copied().unwrap_or(0.0).max(f64::MIN_POSITIVE)
     }
 
-    /// γ G⁻¹_BB, factored; scaled by γ so that its entries stay near 1.
+    /// γ G⁻¹_BB, factored; scaled by γ so that its entries stay near 1. Of a large group, what its inverse needs.
     fn factor(&self, gamma: f64) -> AtGamma {
         let inverse: Vec<f64> = self.eigenvalues.iter().map(|d| 1.0 / (d + gamma)).collect();
-        let weights: Vec<f64> = inverse.iter().map(|inverse| gamma * inverse).collect();
-        let mut block = weighted_square(&self.basis_rows, &weights);
-        block.as_mut_slice().iter_mut().zip(self.null.as_slice()).for_each(|(b, n)| *b += n);
+        let block = match &self.null {
+            Null::Block(null) => {
+                let weights: Vec<f64> = inverse.iter().map(|inverse| gamma * inverse).collect();
+                let mut block = weighted_square(&self.basis_rows, &weights);
+                block.as_mut_slice().iter_mut().zip(null.as_slice()).for_each(|(b, n)| *b += n);
+                block
+            }
+            Null::Outside { gram, .. } => {
+                let own = |k: usize| self.eigenvalues.get(k).map_or(1.0, |d| 1.0 + gamma / d);
+                Matrix::from_fn(gram.rows(), gram.cols(), |i, j| if i == j { own(i) } else { 0.0 } - gram.get(i, j))
+            }
+        };
         AtGamma { inverse, factor: Cholesky::new(block) }
+    }
+
+    /// The projection on the directions without eigenvalue, of a vector of the group's rows, read at them.
+    fn null_part(&self, v: &[f64]) -> Vec<f64> {
+        match &self.null {
+            Null::Block(null) => multiply(null, &Matrix::column_vector(v.to_vec())).into_vec(),
+            Null::Outside { constant, .. } => {
+                let inside = self.outer(self.outer_transposed(v, constant.as_deref()), constant.as_deref());
+                v.iter().zip(inside).map(|(v, inside)| v - inside).collect()
+            }
+        }
+    }
+
+    /// Uᵀv.
+    fn outer_transposed(&self, v: &[f64], constant: Option<&[f64]>) -> Vec<f64> {
+        let mut coordinates = multiply_transposed(&self.basis_rows, &Matrix::column_vector(v.to_vec())).into_vec();
+        coordinates.extend(constant.map(|s| s.iter().zip(v).map(|(s, v)| s * v).sum::<f64>()));
+        coordinates
+    }
+
+    /// Ux.
+    fn outer(&self, mut x: Vec<f64>, constant: Option<&[f64]>) -> Vec<f64> {
+        let share = constant.and_then(|_| x.pop()).unwrap_or(0.0);
+        let mut values = multiply(&self.basis_rows, &Matrix::column_vector(x)).into_vec();
+        values.iter_mut().zip(constant.into_iter().flatten()).for_each(|(value, s)| *value += share * s);
+        values
     }
 
     /// (G⁻¹_BB)⁻¹ v; NaN where G⁻¹_BB is singular to rounding.
     fn solve(&self, v: Vec<f64>, gamma: f64, at: &AtGamma) -> Vec<f64> {
         let Some(factor) = &at.factor else { return vec![f64::NAN; v.len()] };
-        let mut column = Matrix::column_vector(v);
+        let mut column = match &self.null {
+            Null::Block(_) => Matrix::column_vector(v.clone()),
+            Null::Outside { constant, .. } => Matrix::column_vector(self.outer_transposed(&v, constant.as_deref())),
+        };
         factor.solve(&mut column);
+        if let Null::Outside { constant, .. } = &self.null {
+            let more = self.outer(column.into_vec(), constant.as_deref());
+            column = Matrix::column_vector(v.iter().zip(more).map(|(v, more)| v + more).collect());
+        }
         column.as_mut_slice().iter_mut().for_each(|x| *x *= gamma);
         column.into_vec()
     }
@@ -169,6 +231,21 @@ impl<'a> DeletedGroup<'a> {
     }
 }
 
+/// UᵀU of U = [Q_B, s_B/√W].
+fn outer_gram(basis_rows: &Matrix, constant: Option<&[f64]>) -> Matrix {
+    let own = multiply_transposed(basis_rows, basis_rows);
+    let Some(constant) = constant else { return own };
+    let cross = multiply_transposed(basis_rows, &Matrix::column_vector(constant.to_vec())).into_vec();
+    let square = constant.iter().map(|s| s * s).sum();
+    let r = own.rows();
+    Matrix::from_fn(r + 1, r + 1, |i, j| match (i < r, j < r) {
+        (true, true) => own.get(i, j),
+        (true, false) => cross[i],
+        (false, true) => cross[j],
+        (false, false) => square,
+    })
+}
+
 impl DeletedGroup<'_> {
     /// The path at t = log μ and the residuals there, from one factorisation.
     pub fn at_with_residuals(&self, t: f64) -> (CurvePoint, Vec<Vec<f64>>) {
@@ -181,7 +258,7 @@ impl DeletedGroup<'_> {
             residuals.push(self.own_units(&c));
             let moved = multiply_transposed(&self.basis_rows, &Matrix::column_vector(c.clone())).into_vec();
             let u: Vec<f64> = (0..moved.len()).map(|k| (target.z[k] - moved[k]) * at.inverse[k]).collect();
-            let null_change = multiply(&self.null, &Matrix::column_vector(c.clone())).into_vec();
+            let null_change = self.null_part(&c);
             // The rows' own entries of G⁻¹ã must vanish too: their multiple of G⁻¹'s columns is taken out.
             let pulled: Vec<f64> = u.iter().zip(&at.inverse).map(|(u, inverse)| u * inverse).collect();
             let mut pull = multiply(&self.basis_rows, &Matrix::column_vector(pulled)).into_vec();
