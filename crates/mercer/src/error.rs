@@ -28,7 +28,7 @@ pub enum Error {
     },
 
     /// A member of a table has no parameter of this name.
-    #[error("{of} has no parameter {name:?}; it has: {}", list_or_none(known))]
+    #[error("{of} has no parameter {name:?}; it has: {}{}", list_or_none(known), after_semicolon(hint))]
     UnknownParameter {
         /// The member.
         of: String,
@@ -36,6 +36,8 @@ pub enum Error {
         name: String,
         /// The parameters it has.
         known: Vec<String>,
+        /// What is likely meant, if that can be told.
+        hint: Option<String>,
     },
 
     /// A parameter or argument is outside the values it may take.
@@ -183,6 +185,10 @@ impl Error {
 
 fn did_you_mean(suggestion: &Option<String>) -> String {
     suggestion.as_ref().map_or_else(String::new, |name| format!("; did you mean {name}?"))
+}
+
+fn after_semicolon(hint: &Option<String>) -> String {
+    hint.as_ref().map_or_else(String::new, |hint| format!("; {hint}"))
 }
 
 fn list_or_none(names: &[String]) -> String {

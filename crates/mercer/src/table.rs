@@ -3,7 +3,9 @@
 //! A spec is `name` or `name(parameter=value, …)`. Each member of an axis is one [`Entry`]; reading, error
 //! texts, help and the model file follow from it.
 
-use crate::error::{Error, Result, abbreviated, nearest};
+mod synonyms;
+
+use crate::error::{Error, Result, abbreviated};
 
 /// One parameter of a member.
 #[derive(Debug, Clone, Copy)]
@@ -92,15 +94,17 @@ pub(crate) fn build<T>(
             axis,
             name: abbreviated(name),
             known: entries.iter().map(|entry| entry.name.to_owned()).collect(),
-            suggestion: nearest(name, entries.iter().map(|entry| entry.name)),
+            suggestion: synonyms::meant(axis, name, entries.iter().map(|entry| entry.name), &values),
         });
     };
-    for (index, (given, _)) in values.iter().enumerate() {
+    for (index, (given, value)) in values.iter().enumerate() {
         if !entry.parameters.iter().any(|parameter| parameter.name == given) {
+            let known = || entry.parameters.iter().map(|parameter| parameter.name);
             return Err(Error::UnknownParameter {
                 of: name.to_owned(),
                 name: abbreviated(given),
-                known: entry.parameters.iter().map(|parameter| parameter.name.to_owned()).collect(),
+                known: known().map(str::to_owned).collect(),
+                hint: synonyms::hint(name, given, value, known()),
             });
         }
         if values[..index].iter().any(|(earlier, _)| earlier == given) {

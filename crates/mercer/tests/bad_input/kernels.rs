@@ -105,6 +105,13 @@ fn specs_that_cannot_be_read() {
         ("matern33", &["did you mean matern32?"]),
         ("Linear", &["did you mean linear?"]),
         ("sigmoid", &["unknown kernel \"sigmoid\"", "known:"]),
+        // Names and parameters of other programs, with the value where it can be translated.
+        ("rbf", &["unknown kernel \"rbf\"", "did you mean gaussian?"]),
+        ("2*RBF(gamma=8) + linear", &["did you mean gaussian(lengthscale=0.25)?"]),
+        ("gaussian(gamma=2)", &["no parameter \"gamma\"", "lengthscale = 1/√(2·gamma): gaussian(lengthscale=0.5)"]),
+        ("gaussian(gamma=0)", &["lengthscale = 1/√(2·gamma)"]),
+        ("laplace(gamma=4)", &["lengthscale = 1/gamma: laplace(lengthscale=0.25)"]),
+        ("gaussian(lenghtscale=2)", &["did you mean lengthscale?"]),
         ("normalized-", &["unknown kernel"]),
         ("normalized-sigmoid", &["unknown kernel \"sigmoid\""]),
         ("gaussian(width=1)", &["gaussian has no parameter \"width\"", "it has: lengthscale"]),
