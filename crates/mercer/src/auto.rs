@@ -27,6 +27,7 @@ pub use search::MANY_ROWS;
 
 pub(crate) use search::DECOMPOSED_ROWS;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::criterion::{Criterion, FoldRule};
@@ -39,6 +40,22 @@ use crate::low_rank::Landmarks;
 
 /// The time that a search may take where nothing is said.
 pub const BUDGET: Duration = Duration::from_secs(60);
+
+/// How far a search is.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Standing {
+    /// Candidates that suit the table.
+    pub candidates: usize,
+    /// How many of them have learned their metric.
+    pub learned: usize,
+    /// How many were judged on held-out rows.
+    pub judged: usize,
+    /// The name of the one with the least held-out error so far, and its RMSE in units of the first target.
+    pub best: Option<(String, f64)>,
+}
+
+/// Follows a search.
+pub type SearchObserver = Arc<dyn Fn(&Standing) + Send + Sync>;
 
 /// Settings of an automatic fit.
 #[derive(Clone)]
@@ -55,6 +72,7 @@ pub struct Automatic {
     pub(crate) forward: Option<FoldRule>,
     pub(crate) seed: u64,
     pub(crate) observer: Option<Observer>,
+    pub(crate) search_observer: Option<SearchObserver>,
     pub(crate) journal: Option<SharedJournal>,
 }
 
@@ -142,6 +160,7 @@ impl Automatic {
             forward: None,
             seed: 1,
             observer: None,
+            search_observer: None,
             journal: None,
         }
     }
@@ -223,6 +242,11 @@ impl Automatic {
     /// Told of every stage; may stop the search.
     pub fn observer(self, observer: Observer) -> Self {
         Automatic { observer: Some(observer), ..self }
+    }
+
+    /// Called whenever a candidate was learned or judged.
+    pub fn search_observer(self, observer: SearchObserver) -> Self {
+        Automatic { search_observer: Some(observer), ..self }
     }
 
     /// Remembers finished pieces of work.

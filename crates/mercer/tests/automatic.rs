@@ -160,3 +160,27 @@ fn many_more_columns_than_rows() {
     let automated = Automatic::new().budget(Duration::from_secs(5)).fit(&x, &y, None).unwrap();
     assert!(automated.trials.iter().any(|trial| trial.is_chosen));
 }
+
+/// The plain models that others are compared with are judged however short the time is, and a watcher hears how far the search is.
+#[test]
+fn baselines_come_first_and_the_best_so_far_is_told() {
+    let heard: Arc<Mutex<Vec<mercer::auto::Standing>>> = Arc::default();
+    let ear = heard.clone();
+    let watch: mercer::auto::SearchObserver = Arc::new(move |now| ear.lock().unwrap().push(now.clone()));
+    let search = Automatic::new().budget(Duration::from_millis(10)).search_observer(watch);
+    let found = search.fit_frame(&friedman(200, 0.5), &roles()).unwrap();
+    assert!(found.ran_out);
+    let linear = found.trials.iter().find(|trial| trial.family == "linear").unwrap();
+    assert!(linear.rmse.is_some(), "{:?}", found.trials);
+    let heard = heard.lock().unwrap();
+    assert!(heard[0].learned == 1 && heard[0].judged == 0 && heard[0].candidates > 4, "{heard:?}");
+    let judged: Vec<_> = heard.iter().filter_map(|now| now.best.clone()).collect();
+    assert!(judged[0].0 == "linear" && close(judged[0].1, linear.rmse.unwrap()), "{judged:?}");
+    assert!(judged.windows(2).all(|pair| pair[1].1 <= pair[0].1));
+    let least = found.trials.iter().filter_map(|trial| trial.rmse).fold(f64::INFINITY, f64::min);
+    assert!(close(judged.last().unwrap().1, least));
+}
+
+fn close(a: f64, b: f64) -> bool {
+    (a - b).abs() <= 1e-9 * a.abs()
+}

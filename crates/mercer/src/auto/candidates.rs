@@ -83,6 +83,19 @@ impl Candidate {
         Candidate { scale: Scale::Log, ..self }
     }
 
+    /// Whether it is one of the plain models that others are compared with: linear, and Gaussian with one lengthscale.
+    pub fn is_baseline(&self) -> bool {
+        self.metric == Metric::One && self.scale == Scale::Standard && matches!(self.name, "linear" | "gaussian")
+    }
+
+    /// Its name for a person.
+    pub fn title(&self) -> String {
+        match self.metric {
+            Metric::One => self.name.to_owned(),
+            other => format!("{}, {}", self.name, other.name()),
+        }
+    }
+
     /// What a journal knows it by.
     pub fn key(&self) -> String {
         let of = if self.scale == Scale::Log { ", with logarithms" } else { "" };

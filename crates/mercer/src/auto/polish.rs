@@ -80,7 +80,7 @@ impl Polish<'_> {
             for axis in axes {
                 for sign in [-1.0, 1.0] {
                     let mut has_moved = false;
-                    while tries < steps.most && (tries < 3 || self.clock.left() > 0.0) {
+                    while tries < steps.most && (tries < 3 || !self.clock.cuts(self.clock.left() <= 0.0)) {
                         let mut next = at;
                         next[*axis] += sign * length * if *axis == 1 { 1.0 } else { 0.5 };
                         tries += 1;

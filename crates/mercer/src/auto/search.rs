@@ -9,7 +9,7 @@ use super::designs::Designs;
 use super::polish::{COARSE, FINE, Polish, Steps, stretched};
 use super::ranking::{exceeds_by_at_most, ranking};
 use super::trial::{held_out_errors, learn};
-use super::{Automated, Automatic, Metric, Trial};
+use super::{Automated, Automatic, Metric, Standing, Trial};
 use crate::criterion::{Criterion, FoldRule, Folds, Forward, Order, whole_groups};
 use crate::data::{Design, Encoding, Frame, Roles, Scale, TextAs};
 use crate::error::{Error, Result};
@@ -31,6 +31,8 @@ const FOLDS: usize = 5;
 const FEW: usize = 20;
 /// Candidates whose likelihood is this much worse than the best one's (penalised as BIC does) are not held out.
 const HOPELESS: f64 = 25.0;
+/// A learned baseline is held out first where that takes at most this share of the time left.
+const BASELINE_SHARE: f64 = 0.25;
 /// How many of the best candidates are tried with logarithms of skewed columns, too.
 const WITH_LOGARITHMS: usize = 3;
 /// Up to so many rows, λ and the exponent are chosen on an eigendecomposition of all of them.
@@ -50,11 +52,19 @@ pub(super) struct Clock {
     started: Instant,
     budget: Duration,
     remembered: Cell<f64>,
+    /// Whether anything was left out for want of time.
+    has_cut: Cell<bool>,
 }
 
 impl Clock {
     pub fn left(&self) -> f64 {
         self.budget.as_secs_f64() - self.started.elapsed().as_secs_f64() - self.remembered.get()
+    }
+
+    /// Passes on whether time is too short for a step, and remembers that one was left out.
+    pub fn cuts(&self, is_short: bool) -> bool {
+        self.has_cut.set(self.has_cut.get() || is_short);
+        is_short
     }
 }
 
@@ -125,7 +135,12 @@ impl Automatic {
     }
 
     fn search(&self, designs: Designs) -> Result<Automated> {
-        let clock = Clock { started: Instant::now(), budget: self.budget, remembered: Cell::new(0.0) };
+        let clock = Clock {
+            started: Instant::now(),
+            budget: self.budget,
+            remembered: Cell::new(0.0),
+            has_cut: Cell::new(false),
+        };
         self.check_memory(&designs.standard)?;
         let part = match self.forward {
             Some(_) => designs.latest(learning_rows(designs.rows())),
@@ -147,8 +162,8 @@ impl Automatic {
         let folds = self.folds(&part.standard)?;
         // In order of time nothing but these folds decides.
         let is_part = designs.rows() > WHOLE_ROWS && self.forward.is_none();
-        let (mut tried, learned_all) = self.learn_all(&part, &clock)?;
-        let held_out_all = self.hold_out(&mut tried, &part, &folds, &units, is_part, &clock)?;
+        let mut tried = self.learn_all(&part, &clock)?;
+        self.hold_out(&mut tried, &part, &folds, &units, is_part, &clock)?;
         let has_groups = part.standard.groups.is_some();
         let left_out = if has_groups { "leave-one-group-out" } else { "leave-one-out" };
         let on_rows = match self.is_reduced(&designs.standard) && designs.rows() > COMPETING_ROWS {
@@ -188,7 +203,7 @@ impl Automatic {
             })
             .collect();
         let mean_gradient = super::polish::mean_gradient(&fitted, &tried[best].candidate, &learned);
-        Ok(Automated { importance: None, mean_gradient, fitted, trials, ran_out: !(learned_all && held_out_all) })
+        Ok(Automated { importance: None, mean_gradient, fitted, trials, ran_out: clock.has_cut.get() })
     }
 
     fn check_memory(&self, design: &Design) -> Result<()> {
@@ -240,22 +255,23 @@ impl Automatic {
         }
     }
 
-    /// Learns every candidate that suits the table, and the best of them once more with logarithms of skewed columns; the
-    /// second part says whether there was time for all.
-    fn learn_all(&self, part: &Designs, clock: &Clock) -> Result<(Vec<Tried>, bool)> {
+    /// Learns every candidate that suits the table, and the best of them once more with logarithms of skewed columns, as far as
+    /// there is time.
+    fn learn_all(&self, part: &Designs, clock: &Clock) -> Result<Vec<Tried>> {
         let mut tried: Vec<Tried> = Vec::new();
-        let mut is_complete = true;
-        let mut learn = |tried: &mut Vec<Tried>, candidate: Candidate| -> Result<()> {
+        let candidates = suitable(part.rows(), part.standard.points.features());
+        let count = candidates.len();
+        let learn = |tried: &mut Vec<Tried>, candidate: Candidate| -> Result<()> {
             // Half of the budget is for learning; the first few are always tried.
             let longest = tried.iter().map(|known| known.seconds).fold(0.0, f64::max);
-            if tried.len() > 3 && clock.left() - longest < 0.5 * self.budget.as_secs_f64() {
-                is_complete = false;
-            } else {
-                tried.push(self.learn_one(candidate, part, clock)?);
+            if tried.len() > 3 && clock.cuts(clock.left() - longest < 0.5 * self.budget.as_secs_f64()) {
+                return Ok(());
             }
+            tried.push(self.learn_one(candidate, part, clock)?);
+            self.tell(&Standing { candidates: count.max(tried.len()), learned: tried.len(), judged: 0, best: None });
             Ok(())
         };
-        for candidate in suitable(part.rows(), part.standard.points.features()) {
+        for candidate in candidates {
             learn(&mut tried, candidate)?;
         }
         if let Some(logarithms) = &part.logarithms {
@@ -268,7 +284,13 @@ impl Automatic {
                 }
             }
         }
-        Ok((tried, is_complete))
+        Ok(tried)
+    }
+
+    fn tell(&self, standing: &Standing) {
+        if let Some(observer) = &self.search_observer {
+            observer(standing);
+        }
     }
 
     fn learn_one(&self, candidate: Candidate, part: &Designs, clock: &Clock) -> Result<Tried> {
@@ -300,7 +322,7 @@ impl Automatic {
         Ok(Tried { candidate, learned, evidence, squares: None, seconds })
     }
 
-    /// Holds out fold after fold, candidates with the most evidence first.
+    /// Holds out fold after fold: the baselines first, with which everything is compared, then candidates with the most evidence.
     fn hold_out(
         &self,
         tried: &mut [Tried],
@@ -309,25 +331,39 @@ impl Automatic {
         units: &[f64],
         is_part: bool,
         clock: &Clock,
-    ) -> Result<bool> {
+    ) -> Result<()> {
         let mut order: Vec<usize> = (0..tried.len()).filter(|index| tried[*index].learned.is_some()).collect();
+        let baselines: Vec<usize> =
+            order.iter().copied().filter(|index| tried[*index].candidate.is_baseline()).collect();
         order.sort_by(|a, b| tried[*a].evidence.total_cmp(&tried[*b].evidence));
-        let Some(least) = order.first().map(|index| tried[*index].evidence) else { return Ok(true) };
+        let Some(least) = order.first().map(|index| tried[*index].evidence) else { return Ok(()) };
         let has_groups = part.standard.groups.is_some();
         if has_groups {
             // The likelihood takes the rows of a group for independent: the simplest first, as candidates are listed.
             order.sort_unstable();
         }
-        let mut is_complete = true;
-        for (rank, index) in order.into_iter().enumerate() {
+        let candidates = tried.len();
+        let weight_of = |row: &usize| part.standard.weights.as_ref().map_or(1.0, |w| w[*row]);
+        let weight = folds.held_out_rows().iter().map(weight_of).sum::<f64>() * units.len() as f64;
+        let (mut judged, mut best): (usize, Option<(String, f64)>) = (0, None);
+        let baselines = baselines.into_iter().map(|index| (None, index));
+        let queue: Vec<_> = baselines.chain(order.into_iter().enumerate().map(|(rank, i)| (Some(rank), i))).collect();
+        for (rank, index) in queue {
+            if tried[index].squares.is_some() {
+                continue;
+            }
             let candidate = tried[index].candidate;
             let is_hopeless = tried[index].evidence > least + HOPELESS && candidate.is_learned && !has_groups;
             // A learned one takes about as long per fold as it took to learn.
             let forecast = tried[index].seconds * folds.groups.len() as f64;
-            // With many rows all of them will decide; folds of the part only tell how good the first few are.
-            let is_enough = is_part && rank >= 3;
-            if rank > 0 && (is_hopeless || is_enough || clock.left() < forecast) {
-                is_complete &= is_hopeless || is_enough;
+            let is_skipped = match rank {
+                // A baseline must leave most of the time to others, else it waits for its turn.
+                None => candidate.is_learned && clock.left() * BASELINE_SHARE < forecast,
+                Some(0) => false,
+                // With many rows all of them will decide; folds of the part only tell how good the first few are.
+                Some(rank) => is_hopeless || is_part && rank >= 3 || clock.cuts(clock.left() < forecast),
+            };
+            if is_skipped {
                 continue;
             }
             let design = part.of(&candidate);
@@ -347,8 +383,16 @@ impl Automatic {
             self.stage(candidate.name)?;
             tried[index].squares = (!numbers.is_empty()).then_some(numbers);
             tried[index].seconds += started.elapsed().as_secs_f64();
+            if let Some(square) = tried[index].mean_square(weight) {
+                let rmse = square.sqrt() * units[0];
+                judged += 1;
+                if best.as_ref().is_none_or(|(_, least)| rmse < *least) {
+                    best = Some((candidate.title(), rmse));
+                }
+                self.tell(&Standing { candidates, learned: candidates, judged, best: best.clone() });
+            }
         }
-        Ok(is_complete)
+        Ok(())
     }
 
     /// Fits the best on all rows. When it was learned from a part of them, the two best compete once more.
@@ -390,7 +434,7 @@ impl Automatic {
         order.sort_by(|a, b| tried[*a].evidence.total_cmp(&tried[*b].evidence));
         let mut found: Vec<(usize, [f64; 3])> = Vec::new();
         for index in order {
-            if found.len() > 1 && clock.left() < 0.25 * self.budget.as_secs_f64() {
+            if found.len() > 1 && clock.cuts(clock.left() < 0.25 * self.budget.as_secs_f64()) {
                 break;
             }
             let start = [0.0, libm::log(gamma_of(&tried[index]) / learning_rows(rows) as f64)];
