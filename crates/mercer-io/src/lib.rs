@@ -77,6 +77,14 @@ pub fn read(path: &str, options: &ReadOptions) -> Result<Table> {
     read_bytes(bytes, name, options)
 }
 
+/// The same, with what `of_bytes` makes of the bytes as they stand in the file.
+pub fn read_and<T>(path: &str, options: &ReadOptions, of_bytes: impl FnOnce(&[u8]) -> T) -> Result<(Table, T)> {
+    let bytes = input::read(path, options.memory_limit)?;
+    let made = of_bytes(&bytes);
+    let name = if path == "-" { input::STDIN } else { path };
+    Ok((read_bytes(bytes, name, options)?, made))
+}
+
 /// Reads the table in `bytes`. The name's extension helps to tell the format, and messages contain it.
 pub fn read_bytes(bytes: Vec<u8>, name: &str, options: &ReadOptions) -> Result<Table> {
     let bytes = if input::is_gzip(&bytes) { input::gunzip(&bytes, name, options.memory_limit)? } else { bytes };

@@ -18,7 +18,7 @@ use thiserror::Error;
 use crate::data::{Encoder, Feature, Missing, Scale, TextAs};
 use crate::kernel::{self, Points};
 use crate::linear::expand;
-use crate::model::{Expansion, KeptTargets, Meaning, Model, Precision, Summary};
+use crate::model::{Expansion, KeptTargets, Meaning, Model, Precision, Provenance, Summary};
 pub(crate) use sections::{CHECKSUM, FIXED, verified};
 use sections::{LONGEST_HEADER, MAGIC, Numbers, SINGLE_VERSION, Sections, Singles, VERSION};
 
@@ -63,7 +63,7 @@ pub enum FormatError {
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Header {
-    /// Who wrote the file; not read back.
+    /// Who wrote the file.
     writer: String,
     kernel: String,
     scale: Scale,
@@ -94,6 +94,9 @@ struct Header {
     /// What the models' values stand for.
     #[serde(default, skip_serializing_if = "is_numbers")]
     meaning: Meaning,
+    /// How the model was made, where more is known than the writer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    provenance: Option<Provenance>,
 }
 
 fn one() -> usize {
@@ -160,7 +163,7 @@ pub fn to_bytes(model: &Model) -> Result<Vec<u8>, FormatError> {
         return Err(FormatError::NotFinite);
     }
     let header = Header {
-        writer: concat!("mercer ", env!("CARGO_PKG_VERSION")).to_owned(),
+        writer: Provenance::of_this_version().program,
         kernel: model.kernel.spec(),
         scale: encoder.scale,
         missing: encoder.missing,
@@ -176,6 +179,7 @@ pub fn to_bytes(model: &Model) -> Result<Vec<u8>, FormatError> {
         keeps_targets: model.kept.is_some(),
         keeps_weights: model.kept.as_ref().is_some_and(|kept| kept.weights.is_some()),
         keeps_groups: model.kept.as_ref().is_some_and(|kept| kept.groups.is_some()),
+        provenance: Some(model.provenance.clone()).filter(Provenance::says_more),
     };
     let header = serde_json::to_vec(&header).map_err(|error| FormatError::Header(error.to_string()))?;
     if header.len() > LONGEST_HEADER {
@@ -334,7 +338,10 @@ pub fn from_bytes(bytes: &[u8]) -> Result<Model, FormatError> {
     }
     header.meaning.check(targets).map_err(FormatError::Contradiction)?;
     let precision = if sections.singles.is_some() { Precision::Single } else { Precision::Double };
-    Ok(Model { encoder, kernel, expansion, summaries: header.summaries, meaning: header.meaning, kept, precision })
+    // What files of older versions and of libraries say of it.
+    let provenance = header.provenance.unwrap_or_else(|| Provenance::of_program(&header.writer));
+    let (summaries, meaning) = (header.summaries, header.meaning);
+    Ok(Model { encoder, kernel, expansion, summaries, meaning, kept, precision, provenance })
 }
 
 fn checked_sum<const N: usize>(parts: [Option<usize>; N]) -> Option<usize> {

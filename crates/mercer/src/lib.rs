@@ -117,7 +117,7 @@ pub use fit::{Fit, Fitted, Observer, Tried};
 pub use learn::{Learn, Learned};
 pub use linalg::Matrix;
 pub use linear::front::{LinearFit, LinearFitted, LinearTrial};
-pub use model::{HeldOut, Meaning, Model, Precision, Probability, Summary};
+pub use model::{DataFile, HeldOut, Meaning, Model, Precision, Probability, Provenance, Summary};
 pub use training::Training;
 
 /// What most programs need.

@@ -2,6 +2,7 @@
 
 mod classify;
 mod kept;
+mod provenance;
 mod single;
 
 use serde::{Deserialize, Serialize};
@@ -15,6 +16,7 @@ use crate::linalg::{Matrix, Parts};
 use crate::solver::Solution;
 use crate::space;
 pub(crate) use kept::KeptTargets;
+pub use provenance::{DataFile, Provenance};
 
 /// A fitted model: reads a table as the training table was read, and predicts.
 #[derive(Debug, Clone)]
@@ -28,6 +30,8 @@ pub struct Model {
     pub(crate) kept: Option<KeptTargets>,
     /// How points and coefficients are stored.
     pub(crate) precision: Precision,
+    /// How it was made.
+    pub(crate) provenance: Provenance,
 }
 
 /// How the numbers of a model's function are stored; predictions are always computed in double precision.

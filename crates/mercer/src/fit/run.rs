@@ -24,7 +24,7 @@ use crate::kernel::combine::Combined;
 use crate::kernel::special::Equality;
 use crate::kernel::{Points, SharedKernel};
 use crate::linalg::{DecompositionCheck, Matrix};
-use crate::model::{Expansion, HeldOut, KeptTargets, Meaning, Model, Precision, Summary};
+use crate::model::{Expansion, HeldOut, KeptTargets, Meaning, Model, Precision, Provenance, Summary};
 use crate::plan::{Method, Plan, Shape};
 use crate::select::{Choice, Extras, Judge, Score, Search, Surface, compared_landmarks};
 use crate::solver::{Solution, spectral};
@@ -396,6 +396,7 @@ impl Fit {
             meaning: Meaning::Numbers,
             kept,
             precision: Precision::Double,
+            provenance: Provenance::of_this_version(),
         };
         Ok(Fitted {
             model,

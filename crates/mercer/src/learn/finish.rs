@@ -12,7 +12,7 @@ use crate::criterion::{Criterion, FoldRule, Folds, group_count};
 use crate::error::{Error, Result};
 use crate::linalg::Matrix;
 use crate::loss::{Loss, Shape};
-use crate::model::{Expansion, HeldOut, Meaning, Model, Precision, Probability, Summary};
+use crate::model::{Expansion, HeldOut, Meaning, Model, Precision, Probability, Provenance, Summary};
 use crate::plan::{Method, Plan};
 use crate::solver::convex::exponent::PowerPoint;
 use crate::solver::convex::{Problem, RidgePoint};
@@ -84,8 +84,8 @@ impl Learn {
             None => expansion(&targets, &best, &columns)?,
         };
         let encoder = targets.design.encoder.clone();
-        let (kernel, precision) = (best.ground.kernel, Precision::Double);
-        let model = Model { encoder, kernel, expansion, summaries, meaning, kept: None, precision };
+        let (kernel, precision, provenance) = (best.ground.kernel, Precision::Double, Provenance::of_this_version());
+        let model = Model { encoder, kernel, expansion, summaries, meaning, kept: None, precision, provenance };
         let outputs = targets.groups.into_iter().flat_map(|group| group.outputs).map(|output| output.y).collect();
         Ok(Learned {
             model,

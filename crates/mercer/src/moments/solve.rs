@@ -6,7 +6,7 @@ use crate::certificate::{Certificate, LowRank};
 use crate::criterion::{Criterion, FoldRule};
 use crate::error::{Error, Result};
 use crate::linalg::{self, DecompositionCheck, Matrix, mirror_lower, multiply, multiply_transposed};
-use crate::model::{Expansion, HeldOut, Meaning, Model, Precision, Summary};
+use crate::model::{Expansion, HeldOut, Meaning, Model, Precision, Provenance, Summary};
 use crate::range::check_powers;
 use crate::select::{Choice, Score, Scorer, Search, Surface, lambdas_along};
 use crate::solver::Solution;
@@ -122,6 +122,7 @@ impl MomentFit {
             meaning: Meaning::Numbers,
             kept: None,
             precision: Precision::Double,
+            provenance: Provenance::of_this_version(),
         };
         Ok(Solved { model, surfaces })
     }

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::fit::{Fit, Fitted};
 use crate::kernel::{Point, Points, SharedKernel};
 use crate::linalg::Matrix;
-use crate::model::{Expansion, KeptTargets, Meaning, Model, Precision, Summary};
+use crate::model::{Expansion, KeptTargets, Meaning, Model, Precision, Provenance, Summary};
 use crate::solver::Solution;
 
 /// Sizes that were asked for.
@@ -337,6 +337,7 @@ impl Learner {
             Expansion::Kernel { points: points.subset(&all), alpha: Matrix::column_vector(solution.coefficients) };
         let (encoder, kernel) = (self.encoder.clone(), self.kernel.clone());
         let (summaries, meaning, precision) = (vec![summary], Meaning::Numbers, Precision::Double);
-        Ok(Model { encoder, kernel, expansion, summaries, meaning, kept, precision })
+        let provenance = Provenance::of_this_version();
+        Ok(Model { encoder, kernel, expansion, summaries, meaning, kept, precision, provenance })
     }
 }

@@ -2,6 +2,7 @@
 
 use mercer::format::{from_bytes, to_bytes};
 use mercer::prelude::*;
+use mercer::{DataFile, Provenance};
 use serde_json::json;
 
 use crate::parts::Parts;
@@ -61,4 +62,29 @@ fn weights_come_back_and_forged_ones_do_not() {
         header["keeps_weights"] = json!(weights);
         assert!(from_bytes(&parts.with_json(&header).bytes()).is_err(), "{targets} {weights}");
     }
+}
+
+/// Files of before, and of programs that say nothing of it, are read; what is said comes back and is not in the way of predictions.
+#[test]
+fn where_a_model_comes_from_is_kept() {
+    let sample = &small_samples()[0];
+    let plain = to_bytes(&sample.model).unwrap();
+    assert!(Parts::of_sample(sample).json().get("provenance").is_none());
+    let read = from_bytes(&plain).unwrap();
+    assert_eq!(*read.provenance(), Provenance::of_this_version());
+    let mut known = read.clone();
+    let data = vec![DataFile::of_bytes("a/folder/t.csv", b"x,y\n1,2\n")];
+    let command = Some("mercer fit t.csv --target y".to_owned());
+    known.set_provenance(Provenance { command, seed: Some(3), data, ..Provenance::of_this_version() });
+    let again = from_bytes(&to_bytes(&known).unwrap()).unwrap();
+    assert_eq!(again.provenance(), known.provenance());
+    assert_eq!(again.provenance().data[0].name, "t.csv");
+    // printf 'x,y\n1,2\n' | sha256sum
+    assert_eq!(again.provenance().data[0].sha256, "81bf9fa83c6f7f151bd491a98cd7d933de3965289e3ebd77c6c425f7eaa16392");
+    for table in &sample.tables {
+        assert_eq!(again.predict_frame(table).unwrap(), sample.model.predict_frame(table).unwrap());
+    }
+    // Without the words the bytes are those of before.
+    known.set_provenance(Provenance::of_this_version());
+    assert_eq!(to_bytes(&known).unwrap(), plain);
 }

@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::kernel::SharedKernel;
 use crate::linalg::Matrix;
 use crate::linear::{Features, LeastSquares, LinearSolution, expand, least_squares, least_squares_precise};
-use crate::model::{Expansion, HeldOut, Meaning, Model, Precision, Summary};
+use crate::model::{Expansion, HeldOut, Meaning, Model, Precision, Provenance, Summary};
 use crate::penalty::Penalty;
 use crate::space;
 
@@ -75,6 +75,7 @@ impl LinearFit {
             meaning: Meaning::Numbers,
             kept: None,
             precision: Precision::Double,
+            provenance: Provenance::of_this_version(),
         };
         let penalty = self.penalty.clone();
         Ok(LinearFitted { model, fitted, tried, least_squares: statistics, names, design, x, solutions, penalty })
