@@ -7,6 +7,8 @@ mod equivalence;
 mod experiment;
 mod export;
 mod fit;
+pub mod help;
+pub mod line;
 mod linear;
 mod loss;
 mod moments;
@@ -19,7 +21,7 @@ mod values;
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub use certify::CertifyOptions;
 pub use compare::CompareOptions;
@@ -43,7 +45,7 @@ use values::{noise, row_count, thread_count};
 ///
 /// Mercer minimises (1/n) Σ (y − f(x) − b)² + λ‖f‖ᵐ over the functions f of a kernel's space and an offset b, exactly.
 /// Exponent m = 2 is kernel ridge regression. What you do not give is chosen: kernel, metric, exponent and λ.
-/// With --loss the square may be any loss of `mercer losses`: support vectors, quantiles, classes.
+/// With --loss the square may be any loss of `mercer list losses`: support vectors, quantiles, classes.
 ///
 ///   mercer demo                                             see it work
 ///   mercer fit table.csv --target y --output m.mercer       fit and keep the model
@@ -68,19 +70,18 @@ const EXIT_CODES: &str =
 
 /// Options of every command.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Every command")]
 pub struct Common {
     /// Threads to use (default: all cores); the results are the same bits for any number
-    #[arg(long, global = true, value_parser = thread_count, value_name = "N")]
+    #[arg(long, global = true, value_parser = thread_count, value_name = "N", help_heading = "Every command")]
     pub threads: Option<usize>,
-    /// Seed of everything that draws random numbers
-    #[arg(long, global = true, default_value_t = 1, value_name = "K")]
+    /// Seed of all random draws
+    #[arg(long, global = true, default_value_t = 1, value_name = "K", help_heading = "Every command")]
     pub seed: u64,
-    /// Say nothing but errors (and what was asked for)
-    #[arg(long, short, global = true)]
+    /// Print nothing but errors and the output that was asked for
+    #[arg(long, short, global = true, help_heading = "Every command")]
     pub quiet: bool,
-    /// Say more: the method, its memory and times
-    #[arg(long, short, global = true, conflicts_with = "quiet")]
+    /// Print details: the method, its memory and times
+    #[arg(long, short, global = true, conflicts_with = "quiet", help_heading = "Every command")]
     pub verbose: bool,
 }
 
@@ -106,13 +107,15 @@ pub enum Command {
     Generate(GenerateOptions),
     /// Generate data, fit, predict and draw: everything in a few seconds
     Demo,
-    /// List the kernels with their formulas and parameters
+    List(ListOptions),
+    // The four lists under the names that they had as commands of their own.
+    #[command(hide = true)]
     Kernels,
-    /// List the losses with their formulas and parameters
+    #[command(hide = true)]
     Losses,
-    /// List the penalties with their formulas and parameters
+    #[command(hide = true)]
     Penalties,
-    /// List what models can be chosen by, with formulas and parameters
+    #[command(hide = true)]
     Criteria,
     /// Print a completion script for your shell
     Completions {
@@ -142,7 +145,7 @@ pub enum Command {
 ///   zcat huge.csv.gz | mercer predict m.mercer - | gzip > predicted.csv.gz
 ///   mercer predict m.mercer new.csv --json
 ///   mercer predict m.mercer new.csv --interval 0.9
-///   mercer predict linear.mercer new.csv --interval 0.95 --method cv+ --folds 5 --data training.csv
+///   mercer predict linear.mercer new.csv --interval 0.95 --interval-method cv+ --folds 5 --data training.csv
 ///   mercer predict classes.mercer new.csv --probability --decision
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
@@ -152,21 +155,21 @@ pub struct PredictOptions {
     /// The table with the model's feature columns; - is standard input
     pub table: String,
     /// Where the table with predictions goes; the name tells the format (default: CSV to standard output)
-    #[arg(long, short, value_name = "FILE", default_value = "-")]
+    #[arg(long, short, value_name = "FILE", default_value = "-", help_heading = "Output")]
     pub output: String,
     /// The name of the added column (with several targets: followed by _TARGET)
-    #[arg(long, value_name = "NAME", default_value = "prediction")]
+    #[arg(long, value_name = "NAME", default_value = "prediction", help_heading = "Output")]
     pub name: String,
     /// Add the probability of every class: `probability_CLASS`
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     pub probability: bool,
     /// Add the values by which classes are told apart: `decision`, or `decision_CLASS` for each of more than two
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     pub decision: bool,
     #[command(flatten)]
     pub intervals: IntervalOptions,
     /// Print one JSON object with the predictions instead of a table
-    #[arg(long, conflicts_with = "output")]
+    #[arg(long, conflicts_with = "output", help_heading = "Output")]
     pub json: bool,
     #[command(flatten)]
     pub reading: TableOptions,
@@ -183,8 +186,36 @@ pub struct InspectOptions {
     /// The model file
     pub model: String,
     /// Print one JSON object
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     pub json: bool,
+}
+
+/// List kernels, losses, penalties or criteria with their formulas and parameters
+///
+/// Without a name, all four lists are printed.
+///
+/// Examples:
+///
+///   mercer list kernels
+///   mercer list losses
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub struct ListOptions {
+    /// The list
+    pub what: Option<Listed>,
+}
+
+/// What `mercer list` knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Listed {
+    /// Kernels k(x, x′), for --kernel
+    Kernels,
+    /// Losses, for --loss, and the names of methods, for --method
+    Losses,
+    /// Penalties of linear functions, for --penalty
+    Penalties,
+    /// What kernel, exponent and λ are chosen by, for --criterion
+    Criteria,
 }
 
 /// Generate a data set from a formula
@@ -206,7 +237,7 @@ pub struct GenerateOptions {
     #[arg(long, value_name = "S", default_value_t = 0.0, value_parser = noise)]
     pub noise: f64,
     /// Where the table goes; the name tells the format (default: CSV to standard output)
-    #[arg(long, short, value_name = "FILE", default_value = "-")]
+    #[arg(long, short, value_name = "FILE", default_value = "-", help_heading = "Output")]
     pub output: String,
 }
 
@@ -216,10 +247,8 @@ fn generator(name: &str) -> Result<&'static mercer::synthetic::Generator, mercer
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     #[test]
     fn the_command_line_is_consistent() {
-        super::Arguments::command().debug_assert();
+        super::help::command().debug_assert();
     }
 }

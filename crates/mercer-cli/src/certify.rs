@@ -21,7 +21,7 @@ pub fn run(options: &CertifyOptions, common: &Common) -> anyhow::Result<Done> {
     if let Some(path) = &options.shown.output {
         mercer_io::write_frame(path, &tables::frame(&found)?)?;
     }
-    let text = match (options.shown.json, options.shown.format) {
+    let text = match (options.shown.json, options.shown.style) {
         (true, _) => format!("{}\n", tables::json(&found)),
         (false, Style::Text) => page::page(&found),
         (false, Style::Csv) => tables::listed(&found).render(Style::Csv),

@@ -18,7 +18,7 @@ use crate::files;
 use crate::grid::{Cell, Grid};
 use crate::outcome::{Done, Usage};
 use crate::progress::Progress;
-use crate::report::{integer, short};
+use crate::report::{rows, short};
 use crate::svg::dots::{self, Dot};
 use methods::{Learns, Method, Task};
 use score::{Score, ranks};
@@ -102,7 +102,7 @@ pub fn run(options: &CompareOptions, common: &Common) -> anyhow::Result<Done> {
     if let Some(path) = &options.shown.output {
         mercer_io::write_frame(path, &to_frame(&entries, words)?)?;
     }
-    let text = match (options.shown.json, options.shown.format) {
+    let text = match (options.shown.json, options.shown.style) {
         (true, _) => format!("{}\n", to_json(&entries, words, &roles, &folds, common)),
         (false, Style::Text) => page(&entries, words, &frame, &roles, &folds),
         (false, style) => grid(&entries, words, style).render(style),
@@ -203,7 +203,7 @@ fn grid(entries: &[Entry], words: &Words, style: Style) -> Grid {
 
 fn page(entries: &[Entry], words: &Words, frame: &Frame, roles: &Roles, folds: &Folds) -> String {
     let target = roles.targets.first().map_or("", String::as_str);
-    let mut text = format!("  {} rows, target {target}, {}\n\n", integer(frame.rows()), in_words(folds));
+    let mut text = format!("  {}, target {target}, {}\n\n", rows(frame.rows()), in_words(folds));
     text.push_str(&grid(entries, words, Style::Text).render(Style::Text));
     for entry in entries {
         if let Err(reason) = &entry.result {

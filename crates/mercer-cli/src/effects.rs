@@ -14,7 +14,7 @@ use crate::grid::{Cell, Grid};
 use crate::outcome::Done;
 use crate::predict::{intervals, load};
 use crate::progress::Progress;
-use crate::report::{integer, short};
+use crate::report::{rows, short};
 
 pub fn run(options: &EffectsOptions, common: &Common) -> anyhow::Result<Done> {
     if let Some(path) = &options.shown.output {
@@ -33,7 +33,7 @@ pub fn run(options: &EffectsOptions, common: &Common) -> anyhow::Result<Done> {
     };
     if let (None, None, Some(what)) = (&table, &training, model.points_are_not_its_rows(model.points())) {
         anyhow::bail!(
-            "{} holds {what}, which are not a sample of its rows; name a table at whose rows effects are taken",
+            "{} stores {what}, which are not a sample of its rows; name a table at whose rows effects are taken",
             options.model
         );
     }
@@ -50,7 +50,7 @@ pub fn run(options: &EffectsOptions, common: &Common) -> anyhow::Result<Done> {
     if let Some(path) = &options.shown.output {
         mercer_io::write_frame(path, &frame(&found)?)?;
     }
-    let text = match (options.shown.json, options.shown.format) {
+    let text = match (options.shown.json, options.shown.style) {
         (true, _) => format!("{}\n", to_json(&found)),
         (false, Style::Text) => page(&found),
         (false, style) => grid(&found).render(style),
@@ -93,14 +93,14 @@ fn grid(found: &Effects) -> Grid {
 
 fn page(found: &Effects) -> String {
     let targets: Vec<&str> = found.targets.iter().map(|target| target.target.as_str()).collect();
-    let mut text = format!("  effects on {} at {} rows\n\n", targets.join(", "), integer(found.rows));
+    let mut text = format!("  effects on {} at {}\n\n", targets.join(", "), rows(found.rows));
     text.push_str(&grid(found).render(Style::Text));
     text.push_str(
         "\n  Mean and quartiles of the derivative of the prediction over the rows, per unit of the column (of categories: the\n  \
          difference to the first one).",
     );
     match &found.without_errors {
-        Some(reason) => text.push_str(&format!(" Without standard errors: {reason}.\n")),
+        Some(reason) => text.push_str(&format!(" No standard errors: {reason}.\n")),
         None => {
             let noise: Vec<String> = found.targets.iter().filter_map(|target| target.noise).map(short).collect();
             text.push_str(&format!(

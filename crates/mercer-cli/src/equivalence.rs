@@ -64,7 +64,7 @@ pub fn run(options: &EquivalenceOptions, common: &Common) -> anyhow::Result<Done
     if let Some(path) = &options.shown.output {
         mercer_io::write_frame(path, &aligned::frame(&found.paths)?)?;
     }
-    let text = match (options.shown.json, options.shown.format) {
+    let text = match (options.shown.json, options.shown.style) {
         (true, _) => format!("{}\n", report::to_json(&found)),
         (false, Style::Text) => report::page(&found),
         (false, style) => report::grid(&found.comparison).render(style),

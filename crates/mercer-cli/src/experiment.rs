@@ -112,7 +112,7 @@ pub fn run(options: &ExperimentOptions, common: &Common) -> anyhow::Result<Done>
         match options.json {
             true => objects.push(findings.to_json(experiment.name, &skipped)),
             false if !common.quiet => {
-                let text = findings.page(options.format, &skipped);
+                let text = findings.page(options.style, &skipped);
                 write!(std::io::stdout(), "{text}")?;
             }
             false => {}

@@ -7,18 +7,19 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use mercer::assess::{self, Assessment};
-use mercer::auto::Trial;
+use mercer::auto::{BUDGET, Trial};
 use mercer::criterion::FoldRule;
 use mercer::data::{Frame, Roles};
 use mercer::importance::Importance;
 use mercer::journal::SharedJournal;
-use mercer::{Fitted, Model, format};
+use mercer::{DataFile, Fitted, Model, format};
+use mercer_io::Table;
 
 use crate::args::{Common, FitOptions};
 use crate::journal::{self, FileJournal};
 use crate::outcome::Done;
 use crate::progress::Progress;
-use crate::{files, json, learn, linear, moments, report, surface};
+use crate::{files, json, learn, linear, moments, provenance, report, surface};
 pub use settings::{Settings, by_itself, kernels, named};
 
 /// What a run found.
@@ -66,10 +67,11 @@ pub fn run(options: &FitOptions, common: &Common) -> anyhow::Result<Done> {
         check(&options)?;
     }
     check_places(&options)?;
-    let table = mercer_io::read(&options.table, &options.reading.to_read_options())?;
+    let (table, file) = read(&options, &options.table)?;
+    let mut origin = provenance::of_run(common, file.into_iter().collect());
     let roles = options.columns.to_roles(&table.frame)?;
     if linear.is_some() {
-        return linear::run(&options, common, &table.frame, &roles, started);
+        return linear::run(&options, common, &table.frame, &roles, &origin, started);
     }
     if is_open && learn::is_meant(&options, &table.frame, &roles) {
         options.losses.classify = true;
@@ -78,11 +80,14 @@ pub fn run(options: &FitOptions, common: &Common) -> anyhow::Result<Done> {
         check(&options)?;
     }
     if is_learned || options.losses.classify {
-        return learn::run(&options, common, &table.frame, &roles, started);
+        return learn::run(&options, common, &table.frame, &roles, &origin, started);
     }
     let options = &options;
-    let more = options.unlabelled.as_ref().map(|path| mercer_io::read(path, &options.reading.to_read_options()));
-    let unlabelled = more.transpose()?.map(|table| table.frame);
+    let more = options.unlabelled.as_ref().map(|path| read(options, path)).transpose()?;
+    let unlabelled = more.map(|(table, file)| {
+        origin.data.extend(file);
+        table.frame
+    });
 
     let settings = Settings::new(options, common, unlabelled.as_ref());
     let journal = match &options.journal {
@@ -98,6 +103,7 @@ pub fn run(options: &FitOptions, common: &Common) -> anyhow::Result<Done> {
     let mut found = carry_out(options, common, &settings, &table.frame, &roles, journal.clone())
         .map_err(|error| learn::advised(error, options, &roles))?;
     found.seconds = started.elapsed().as_secs_f64();
+    found.fitted.model.set_provenance(origin);
     if let Some(failure) = journal.and_then(|journal| journal.failure()) {
         say!("warning: {failure}");
     }
@@ -112,6 +118,13 @@ pub fn run(options: &FitOptions, common: &Common) -> anyhow::Result<Done> {
             page: &|saved| report::fit::page(&found, options, common, saved),
         },
     )
+}
+
+/// A table, and its name and fingerprint where a model is kept that says what it was fitted to.
+fn read(options: &FitOptions, path: &str) -> anyhow::Result<(Table, Option<DataFile>)> {
+    let keeps = options.output.is_some() || options.json;
+    let of_bytes = |bytes: &[u8]| keeps.then(|| DataFile::of_bytes(path, bytes));
+    Ok(mercer_io::read_and(path, &options.reading.to_read_options(), of_bytes)?)
 }
 
 /// The place and size of a model that was saved.
@@ -199,7 +212,8 @@ fn carry_out(
     journal: Option<Arc<FileJournal>>,
 ) -> anyhow::Result<Found> {
     let journal = journal.map(|journal| -> SharedJournal { journal });
-    let progress = Progress::start(common.quiet);
+    let budget = options.is_automatic().then(|| options.budget.unwrap_or(BUDGET));
+    let progress = Progress::within(common.quiet, budget);
     // Folds come first: whether they can be drawn is known before any work.
     let folds = match &options.assess {
         Some(rule) => Some((*rule, assess::outer_folds(frame, roles, rule, common.seed)?)),
@@ -207,7 +221,8 @@ fn carry_out(
     };
     let parts = folds.as_ref().map_or(0, |(_, folds)| folds.groups.len());
     let settings = settings.shared_among(parts + 1);
-    let (fitted, search) = settings.fit(frame, roles, journal.clone(), progress.observer())?;
+    let (fitted, search) =
+        settings.fit(frame, roles, journal.clone(), progress.observer(), progress.search_observer())?;
     let assessment = match folds {
         Some((rule, folds)) => {
             let assessment = assess::assess(frame, roles, &folds, |training, fold| {
@@ -216,7 +231,8 @@ fn carry_out(
                     say!("{stage}");
                 }
                 let inner = journal.as_ref().map(|journal| journal::part(journal, &format!("fold {}", fold + 1)));
-                Ok(settings.fit(training, roles, inner, progress.observer_of(stage))?.0.model)
+                let watched = (progress.observer_of(stage), progress.search_observer());
+                Ok(settings.fit(training, roles, inner, watched.0, watched.1)?.0.model)
             })?;
             Some((rule, assessment))
         }

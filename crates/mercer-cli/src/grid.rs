@@ -1,4 +1,4 @@
-//! Tables for people: aligned text, Markdown, LaTeX or CSV (`--format`).
+//! Tables for people: aligned text, Markdown, LaTeX or CSV (`--style`).
 
 use serde_json::{Map, Value, json};
 

@@ -3,13 +3,13 @@
 use std::io::Write;
 
 use mercer::data::{Feature, Missing, TextAs};
-use mercer::{Meaning, Model, Probability};
+use mercer::{Meaning, Model, Probability, Provenance};
 
 use crate::args::InspectOptions;
 use crate::outcome::Done;
 use crate::predict::load;
 use crate::report::{
-    Page, certificate_line, errors_line, integer, low_rank_line, penalty_line, rounding_line, scale_name, short,
+    Page, certificate_line, errors_line, integer, low_rank_line, penalty_line, rounding_line, rows, scale_name, short,
 };
 use crate::{coefficients, conversions, json};
 
@@ -38,7 +38,7 @@ pub fn run(options: &InspectOptions) -> anyhow::Result<Done> {
         },
     );
     page.line(
-        "carries",
+        "stores",
         &match model.points() {
             0 => "the coefficients of a linear function".to_owned(),
             n if model.holds_training() => format!("{} training points with their targets", integer(n)),
@@ -55,7 +55,7 @@ pub fn run(options: &InspectOptions) -> anyhow::Result<Done> {
             Some(_) => String::new(),
             None => format!(", {} … {}", short(low), short(high)),
         };
-        page.line("target", &format!("{} ({} rows{range})", summary.target, integer(summary.rows)));
+        page.line("target", &format!("{} ({}{range})", summary.target, rows(summary.rows)));
         if let Some([low, high]) = summary.clip {
             page.line("", &format!("predictions are kept within {} … {}", short(low), short(high)));
         }
@@ -88,8 +88,28 @@ pub fn run(options: &InspectOptions) -> anyhow::Result<Done> {
             page.line("rounded", &format!("to single precision: {}", rounding_line(rounding)));
         }
     }
+    origin(&mut page, &model);
     write!(std::io::stdout(), "{page}")?;
     Ok(Done::Certified)
+}
+
+/// How the model was made.
+fn origin(page: &mut Page, model: &Model) {
+    let Provenance { program, command, seed, data } = model.provenance();
+    // A file may hold anything; a terminal is shown what can be printed.
+    let plain = |text: &str| -> String { text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect() };
+    page.blank();
+    let seed = seed.map_or_else(String::new, |seed| format!(", seed {seed}"));
+    page.line("made by", &format!("{}{seed}", plain(program)));
+    if let Some(command) = command {
+        page.line("", &plain(command));
+    }
+    for (index, file) in data.iter().enumerate() {
+        page.line(
+            if index == 0 { "data" } else { "" },
+            &format!("{}, SHA-256 {}", plain(&file.name), plain(&file.sha256)),
+        );
+    }
 }
 
 /// What the values of a model stand for, unless they are the target itself.
@@ -136,15 +156,24 @@ fn coefficient_lines(page: &mut Page, linear: &coefficients::Linear) {
     }
 }
 
+/// `x − 2`, `x + 2` or `x`
+fn minus(what: &str, number: f64) -> String {
+    match number {
+        0.0 => what.to_owned(),
+        number if number < 0.0 => format!("{what} + {}", short(-number)),
+        number => format!("{what} − {}", short(number)),
+    }
+}
+
 fn describe(feature: &Feature) -> String {
     match feature {
         Feature::Number { name, log: None, shift, scale, .. } => {
-            format!("{name}: (x − {}) / {}", short(*shift), short(*scale))
+            format!("{name}: ({}) / {}", minus("x", *shift), short(*scale))
         }
         Feature::Number { name, log: Some(log), shift, scale, .. } => {
             let sign = if log.unit < 0.0 { "−" } else { "" };
-            let inner = format!("{sign}log(1 + (x − {}) / {})", short(log.origin), short(log.unit));
-            format!("{name} again: ({inner} − {}) / {}", short(*shift), short(*scale))
+            let inner = format!("{sign}log(1 + ({}) / {})", minus("x", log.origin), short(log.unit));
+            format!("{name} again: ({}) / {}", minus(&inner, *shift), short(*scale))
         }
         Feature::Text { name, categories, text_as } => {
             let shown: Vec<&str> = categories.iter().take(6).map(String::as_str).collect();

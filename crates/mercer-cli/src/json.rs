@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use crate::effects::importance::column;
 use crate::fit::{Found, Search};
-use crate::{coefficients, conversions};
+use crate::{again, coefficients, conversions};
 
 /// What `fit --json` prints: one object, with the facts of a single target at its top level and those of
 /// several in a list `targets`.
@@ -38,6 +38,7 @@ pub fn fit(found: &Found) -> String {
         map.insert("tried".into(), fitted.tried.iter().map(tried).collect());
         if let Some(search) = &found.search {
             map.extend(automatic(search));
+            map.insert("fit_again".into(), json!(again::options(fitted)));
         }
         if let Some(assessment) = assessment(found) {
             map.insert("assessment".into(), assessment);
@@ -117,6 +118,8 @@ fn automatic(search: &Search) -> Map<String, Value> {
     map.insert("trials".into(), Value::Array(trials));
     map.insert("budget".into(), json!(search.budget));
     map.insert("ran_out".into(), json!(search.ran_out));
+    // What was tried follows from data and seed, unless time decided.
+    map.insert("is_reproducible".into(), json!(!search.ran_out));
     map.insert("importance".into(), Value::Array(importance));
     map.insert("mean_gradient".into(), Value::Array(mean_gradient));
     map
@@ -152,6 +155,7 @@ pub fn model(model: &Model) -> Value {
     object.insert("has_learned_map".into(), json!(model.encoder().projection.is_some()));
     object.insert("scale".into(), json!(model.encoder().scale));
     object.insert("criterion".into(), json!(first.and_then(|summary| summary.chosen_by.clone())));
+    object.insert("provenance".into(), json!(model.provenance()));
     if let Some(classes) = model.classes() {
         let numbers = || classes.names.iter().map(|name| name.parse::<f64>().ok()).collect::<Vec<_>>();
         let names = if classes.are_numbers { json!(numbers()) } else { json!(classes.names) };

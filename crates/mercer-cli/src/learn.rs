@@ -1,4 +1,4 @@
-//! `mercer fit` with a loss: any of `mercer losses`, for numbers, quantiles and classes.
+//! `mercer fit` with a loss: any of `mercer list losses`, for numbers, quantiles and classes.
 
 pub mod aliases;
 pub mod assess;
@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use mercer::criterion::FoldRule;
 use mercer::data::{Classes, Frame, Roles};
-use mercer::{Error, Learned, assess as folds};
+use mercer::{Error, Learned, Provenance, assess as folds};
 
 use self::assess::Assessment;
 use crate::args::{Common, FitOptions};
@@ -43,6 +43,7 @@ pub fn run(
     common: &Common,
     frame: &Frame,
     roles: &Roles,
+    origin: &Provenance,
     started: Instant,
 ) -> anyhow::Result<Done> {
     let mut found = carry_out(options, common, frame, roles).map_err(|error| advised(error.into(), options, roles))?;
@@ -55,6 +56,7 @@ pub fn run(
             separated.join(", ")
         );
     }
+    found.learned.model.set_provenance(origin.clone());
     conclude(
         options,
         common,

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use mercer::criterion::FoldRule;
 use mercer::data::{Frame, Roles};
-use mercer::{LinearFitted, assess as folds};
+use mercer::{LinearFitted, Provenance, assess as folds};
 
 use crate::args::{Common, FitOptions};
 use crate::fit::{Results, conclude};
@@ -29,12 +29,14 @@ pub fn run(
     common: &Common,
     frame: &Frame,
     roles: &Roles,
+    origin: &Provenance,
     started: Instant,
 ) -> anyhow::Result<Done> {
     let fit = settings::fit(options, common)?;
     let mut found =
         carry_out(&fit, options, common, frame, roles).map_err(|error| learn::advised(error.into(), options, roles))?;
     found.seconds = started.elapsed().as_secs_f64();
+    found.fitted.model.set_provenance(origin.clone());
     conclude(
         options,
         common,

@@ -8,6 +8,7 @@ macro_rules! say {
     }};
 }
 
+mod again;
 mod args;
 mod certify;
 mod chart;
@@ -36,6 +37,7 @@ mod path;
 mod plan;
 mod predict;
 mod progress;
+mod provenance;
 mod report;
 mod score;
 mod stream;
@@ -44,13 +46,11 @@ mod svg;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
-use args::{Arguments, Command};
+use args::{Arguments, Command, Listed};
 use outcome::Outcome;
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments = args::line::parse();
     // Decoders of damaged files may panic and are caught; only a panic that nobody caught is reported.
     std::panic::set_hook(Box::new(|_| ()));
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run(&arguments))).unwrap_or_else(|panic| {
@@ -92,10 +92,11 @@ fn run(arguments: &Arguments) -> ExitCode {
         Command::Inspect(options) => inspect::run(options),
         Command::Generate(options) => generate::run(options, common),
         Command::Demo => demo::run(common),
-        Command::Kernels => manual::kernels(),
-        Command::Losses => manual::losses(),
-        Command::Penalties => manual::penalties(),
-        Command::Criteria => manual::criteria(),
+        Command::List(options) => manual::list(options.what),
+        Command::Kernels => manual::list(Some(Listed::Kernels)),
+        Command::Losses => manual::list(Some(Listed::Losses)),
+        Command::Penalties => manual::list(Some(Listed::Penalties)),
+        Command::Criteria => manual::list(Some(Listed::Criteria)),
         Command::Completions { shell } => manual::completions(*shell),
         Command::Man { folder } => manual::pages(folder),
     };

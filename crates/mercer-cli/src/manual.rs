@@ -4,13 +4,29 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::Path;
 
-use clap::CommandFactory;
+use clap::ValueEnum;
 use mercer::table::Entry;
 
-use crate::args::Arguments;
+use crate::args::{Listed, help};
 use crate::outcome::Done;
 
-pub fn kernels() -> anyhow::Result<Done> {
+/// One list, or all of them.
+pub fn list(what: Option<Listed>) -> anyhow::Result<Done> {
+    let one = |what: &Listed| match what {
+        Listed::Kernels => kernels(),
+        Listed::Losses => losses(),
+        Listed::Penalties => penalties(),
+        Listed::Criteria => criteria(),
+    };
+    let text = match &what {
+        Some(what) => one(what),
+        None => Listed::value_variants().iter().map(one).collect::<Vec<_>>().join("\n"),
+    };
+    write!(std::io::stdout(), "{text}")?;
+    Ok(Done::Certified)
+}
+
+fn kernels() -> String {
     let mut text = String::from("Kernels k(x, x′), as they are written after --kernel:\n\n");
     mercer::kernel::all().into_iter().for_each(|entry| describe(&mut text, entry));
     text.push_str(
@@ -19,11 +35,10 @@ pub fn kernels() -> anyhow::Result<Done> {
          Values are numbers, lists for one per feature, or rules: gaussian(lengthscale=[1,2,0.5]),\n\
          matern32(lengthscale=median). With ranges a spec stands for many: gaussian(lengthscale=0.5..50:10).\n",
     );
-    write!(std::io::stdout(), "{text}")?;
-    Ok(Done::Certified)
+    text
 }
 
-pub fn losses() -> anyhow::Result<Done> {
+fn losses() -> String {
     let mut text = String::from(
         "Losses ℓ(y, v) of a prediction v, as they are written after --loss; r = y − v. Mercer minimises\n\
          (1/n) Σ ℓ(y, f(x) + b) + λ‖f‖ᵐ, m ≥ 1 (squared: every m > 0).\n\n",
@@ -35,11 +50,10 @@ pub fn losses() -> anyhow::Result<Done> {
          Names they go by, after --method:\n\n",
     );
     text.push_str(&crate::learn::aliases::list());
-    write!(std::io::stdout(), "{text}")?;
-    Ok(Done::Certified)
+    text
 }
 
-pub fn penalties() -> anyhow::Result<Done> {
+fn penalties() -> String {
     let mut text =
         String::from("Penalties, as they are written after --penalty; w: the coefficients of a linear function.\n\n");
     mercer::penalty::all().into_iter().for_each(|entry| describe(&mut text, entry));
@@ -47,11 +61,10 @@ pub fn penalties() -> anyhow::Result<Done> {
         "\nAll but norm-power are for the squared loss; λ is chosen by kfold:10 (aic and bic for the sparse ones) unless it is\n\
          given. In the place of a penalty: --norm-at-most T, --train-error-at-most D.\n",
     );
-    write!(std::io::stdout(), "{text}")?;
-    Ok(Done::Certified)
+    text
 }
 
-pub fn criteria() -> anyhow::Result<Done> {
+fn criteria() -> String {
     let mut text = String::from(
         "What kernel, exponent and λ are chosen by, as it is written after --criterion; smaller is better.\n\
          R: training mean square, H: hat matrix, n: rows, p = tr H/n.\n\n",
@@ -64,8 +77,7 @@ pub fn criteria() -> anyhow::Result<Done> {
          later ones.\n\
          With --loss other than squared: kfold and forward (by refitting) and loo (approximate).\n",
     );
-    write!(std::io::stdout(), "{text}")?;
-    Ok(Done::Certified)
+    text
 }
 
 /// Name, formula and parameters of one member of an axis.
@@ -78,26 +90,47 @@ fn describe<T>(text: &mut String, entry: &Entry<T>) {
 
 pub fn completions(shell: clap_complete::Shell) -> anyhow::Result<Done> {
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Arguments::command(), "mercer", &mut script);
+    clap_complete::generate(shell, &mut help::command(), "mercer", &mut script);
     std::io::stdout().write_all(&script)?;
     Ok(Done::Certified)
 }
 
 pub fn pages(folder: &Path) -> anyhow::Result<Done> {
-    let mut root = Arguments::command();
+    let mut root = help::command();
     root.build();
     let write = |command: clap::Command, name: String| -> anyhow::Result<()> {
         let mut page = Vec::new();
         clap_mangen::Man::new(command).title(name.to_uppercase()).render(&mut page)?;
         let path = folder.join(format!("{name}.1"));
-        mercer_io::atomic::save(&path, &page)?;
+        mercer_io::atomic::save(&path, with_examples(&String::from_utf8_lossy(&page)).as_bytes())?;
         writeln!(std::io::stdout(), "{}", path.display())?;
         Ok(())
     };
     write(root.clone(), "mercer".into())?;
-    for command in root.get_subcommands().filter(|command| command.get_name() != "help") {
+    for command in root.get_subcommands().filter(|command| command.get_name() != "help" && !command.is_hide_set()) {
         let name = format!("mercer-{}", command.get_name());
         write(command.clone(), name)?;
     }
     Ok(Done::Certified)
+}
+
+/// Puts the lines that stay as they are into blocks that are neither filled nor hyphenated, so that they can be copied.
+fn with_examples(page: &str) -> String {
+    let mut text = String::new();
+    let mut is_inside = false;
+    for line in page.lines() {
+        let is_verbatim = help::is_verbatim(line);
+        match (is_inside, is_verbatim) {
+            (false, true) => text.push_str(".EX\n"),
+            (true, false) => text.push_str(".EE\n"),
+            _ => {}
+        }
+        is_inside = is_verbatim;
+        text.push_str(&help::spaced(line));
+        text.push('\n');
+    }
+    if is_inside {
+        text.push_str(".EE\n");
+    }
+    text
 }

@@ -8,7 +8,7 @@ use std::time::Instant;
 use mercer::data::{Column, Frame, Scale};
 use mercer::low_rank::Landmarks;
 use mercer::moments::{MomentFit, Moments, Pilot, Solved};
-use mercer::{Model, plan};
+use mercer::{DataFile, Model, plan};
 use serde_json::{Value, json};
 
 use crate::args::{
@@ -18,7 +18,7 @@ use crate::fit::{Results, certified, conclude};
 use crate::outcome::{Done, Usage};
 use crate::progress::Progress;
 use crate::report::{Page, certificate_line, integer, low_rank_line, penalty_line, short};
-use crate::{files, json as reports, learn, report};
+use crate::{files, json as reports, learn, provenance, report};
 
 /// Rows that are read at a time.
 const PART: usize = 1 << 16;
@@ -122,12 +122,13 @@ pub fn fit(options: &FitOptions, common: &Common, path: &str) -> anyhow::Result<
     let started = Instant::now();
     refuse_options(options)?;
     let (moments, _) = load(path)?;
-    fit_loaded(options, common, path, &moments, started)
+    let file = DataFile::of_bytes(path, &std::fs::read(path)?);
+    fit_loaded(options, common, &moments, file, started)
 }
 
 /// Refuses whatever says something about rows, kernels or losses: moments were gathered with their own.
 fn refuse_options(options: &FitOptions) -> anyhow::Result<()> {
-    let no_rows = "cannot be changed any more: moments were gathered with a kernel, columns and folds of their own";
+    let no_rows = "is fixed by the moments file; drop the option";
     let squared = "is for other losses; moments are for the squared one";
     let (columns, losses, penalties) = (&options.columns, &options.losses, &options.penalties);
     learn::refuse(&[
@@ -177,8 +178,8 @@ fn refuse_options(options: &FitOptions) -> anyhow::Result<()> {
 fn fit_loaded(
     options: &FitOptions,
     common: &Common,
-    path: &str,
     moments: &Moments,
+    file: DataFile,
     started: Instant,
 ) -> anyhow::Result<Done> {
     let mut settings = MomentFit::new();
@@ -197,7 +198,9 @@ fn fit_loaded(
     if options.one_standard_error {
         settings = settings.one_standard_error();
     }
-    let solved = settings.fit(moments)?;
+    let mut solved = settings.fit(moments)?;
+    let name = file.name.clone();
+    solved.model.set_provenance(provenance::of_run(common, vec![file]));
     let gathered = Gathered { rows: 0, left_out: 0, seconds: started.elapsed().as_secs_f64(), adding: 0.0 };
     conclude(
         options,
@@ -209,7 +212,7 @@ fn fit_loaded(
             page: &|saved| {
                 let mut page = page(moments, &solved, &gathered);
                 page.blank();
-                report::fit::saved_line(&mut page, saved, path, "");
+                report::fit::saved_line(&mut page, saved, &name, "");
                 page.to_string()
             },
         },
@@ -359,7 +362,9 @@ fn finish(
     as_json: bool,
     common: &Common,
 ) -> anyhow::Result<Done> {
-    let bytes = moments.to_bytes(&solved.model)?;
+    let mut model = solved.model.clone();
+    model.set_provenance(provenance::of_run(common, Vec::new()));
+    let bytes = moments.to_bytes(&model)?;
     files::save(output, &bytes)?;
     let text = if as_json {
         format!("{}\n", to_json(moments, solved, gathered))
@@ -382,7 +387,11 @@ fn finish(
 fn page(moments: &Moments, solved: &Solved, gathered: &Gathered) -> Page {
     let mut page = Page::new();
     let rows = integer(usize::try_from(moments.rows()).unwrap_or(usize::MAX));
-    let added = if gathered.rows < moments.rows() { format!(", {} of them new", gathered.rows) } else { String::new() };
+    let added = if gathered.rows < moments.rows() {
+        format!(", {} of them new", integer(usize::try_from(gathered.rows).unwrap_or(usize::MAX)))
+    } else {
+        String::new()
+    };
     let rate = gathered.rows as f64 / gathered.seconds.max(1e-9);
     page.line(
         "rows",
@@ -392,10 +401,7 @@ fn page(moments: &Moments, solved: &Solved, gathered: &Gathered) -> Page {
         },
     );
     if gathered.left_out > 0 {
-        page.line(
-            "",
-            &format!("{} rows left out: a cell is missing, or their weight is 0", integer(gathered.left_out)),
-        );
+        page.line("", &format!("{} left out: a cell is missing, or the weight is 0", report::rows(gathered.left_out)));
     }
     page.line("kernel", &solved.model.kernel().spec());
     let (features, accuracy) = if moments.map().is_waves() {
@@ -430,6 +436,9 @@ fn page(moments: &Moments, solved: &Solved, gathered: &Gathered) -> Page {
         page.line("certain", &certificate_line(&summary.certificate, summary.is_zero));
         if let Some(low_rank) = &summary.certificate.low_rank {
             page.line("", &low_rank_line(low_rank));
+        }
+        if let Some(hint) = report::landmarks_hint(summary) {
+            page.line("", &hint);
         }
     }
     page

@@ -16,7 +16,7 @@ use crate::fit::named;
 use crate::grid::{Cell, Grid};
 use crate::outcome::Done;
 use crate::progress::Progress;
-use crate::report::{criterion_name, integer, short};
+use crate::report::{criterion_name, integer, rows, short};
 use crate::{files, moments};
 
 /// Rows of the printed table where the path was not told its λ.
@@ -60,7 +60,7 @@ pub fn run(options: &PathOptions, common: &Common) -> anyhow::Result<Done> {
     if let Some(path) = &options.shown.output {
         mercer_io::write_frame(path, &frame(&found)?)?;
     }
-    let text = match (options.shown.json, options.shown.format) {
+    let text = match (options.shown.json, options.shown.style) {
         (true, _) => format!("{}\n", to_json(&found)),
         (false, Style::Text) => page(&found, options),
         (false, style) => grid(&found, options.lambda.is_some()).render(style),
@@ -105,8 +105,8 @@ fn page(found: &Found, options: &PathOptions) -> String {
         _ => String::new(),
     };
     let mut text = format!(
-        "  {} rows{landmarks}, target {}, {}, exponent {}\n\n",
-        integer(fitted.design.rows()),
+        "  {}{landmarks}, target {}, {}, exponent {}\n\n",
+        rows(fitted.design.rows()),
         fitted.summary().target,
         fitted.model.kernel().spec(),
         found.exponent

@@ -13,7 +13,7 @@ use crate::fit::{self, Settings};
 use crate::grid::{Cell, Grid};
 use crate::outcome::{Done, Usage};
 use crate::progress::Progress;
-use crate::report::{integer, short};
+use crate::report::{integer, rows, short};
 use crate::{files, learn};
 
 /// An outlook, and the time of the automatic search whose last fit it is about.
@@ -40,7 +40,7 @@ pub fn run(options: &PlanOptions, common: &Common) -> anyhow::Result<Done> {
     if let Some(path) = &options.shown.output {
         mercer_io::write_frame(path, &frame(&found.outlook)?)?;
     }
-    let text = match (options.shown.json, options.shown.format) {
+    let text = match (options.shown.json, options.shown.style) {
         (true, _) => format!("{}\n", to_json(&found)),
         (false, Style::Text) => page(&found),
         (false, style) => grid(&found.outlook).render(style),
@@ -73,8 +73,8 @@ fn forecast(mut options: FitOptions, common: &Common, frame: &Frame, roles: &Rol
 fn page(found: &Found) -> String {
     let outlook = &found.outlook;
     let mut text = format!(
-        "  {} rows, {} {}, {}; {} may be used\n\n",
-        integer(outlook.rows),
+        "  {}, {} {}, {}; {} may be used\n\n",
+        rows(outlook.rows),
         integer(outlook.features),
         if outlook.features == 1 { "feature" } else { "features" },
         outlook.kernel,

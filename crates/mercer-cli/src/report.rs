@@ -149,7 +149,10 @@ pub fn certificate_line(certificate: &Certificate, is_zero: bool) -> String {
             residual if residual > 0.0 => format!(", ridge to {residual:.0e}"),
             _ => String::new(),
         };
-        return format!("within {gap:.0e} of the least objective{zero} (duality gap){ridge}");
+        return match gap {
+            0.0 => format!("duality gap zero to rounding{zero}{ridge}"),
+            gap => format!("within {gap:.0e} of the least objective{zero} (duality gap){ridge}"),
+        };
     }
     let points = match certificate.stationary_points {
         1 => "1 stationary point".to_owned(),
@@ -189,9 +192,19 @@ pub fn low_rank_line(low_rank: &LowRank) -> String {
                  this λ"
             )
         }
-        Some(_) => format!("{left}, too much for a bound on predictions below the target's spread"),
+        Some(_) => format!("{left}: too few for a useful error bound; more landmarks give one"),
         None => format!("{left}; no bound is known for how far predictions are from those of all rows"),
     }
+}
+
+/// Where a fit uses landmarks up: a hint that more of them would be of use.
+pub fn landmarks_hint(summary: &Summary) -> Option<String> {
+    let rank = summary.certificate.low_rank.as_ref()?.rank;
+    let dof = summary.dof?;
+    let is_used_up = dof > 0.95 * rank as f64 && rank + 1 < summary.rows;
+    is_used_up.then(|| {
+        format!("{} degrees of freedom of {} landmarks: more landmarks may lower the error", short(dof), integer(rank))
+    })
 }
 
 /// A bound to two digits, rounded up.
@@ -260,6 +273,11 @@ pub fn abbreviated(text: &str, longest: usize) -> String {
     text.chars().take(longest - 1).chain(['…']).collect()
 }
 
+/// `1 row`, `1,030 rows`
+pub fn rows(count: usize) -> String {
+    format!("{} {}", integer(count), if count == 1 { "row" } else { "rows" })
+}
+
 /// 1,030
 pub fn integer(value: usize) -> String {
     let digits = value.to_string();
@@ -275,7 +293,7 @@ pub fn integer(value: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{abbreviated, criterion_name, integer, short};
+    use super::{abbreviated, criterion_name, integer, rows, short};
 
     #[test]
     fn numbers_read_well() {
@@ -288,6 +306,7 @@ mod tests {
         assert_eq!(short(123456.0), "123456");
         assert_eq!(integer(1030), "1,030");
         assert_eq!(integer(7), "7");
+        assert_eq!((rows(1), rows(0), rows(1030)), ("1 row".into(), "0 rows".into(), "1,030 rows".into()));
         assert_eq!(abbreviated("linear", 6), "linear");
         assert_eq!(abbreviated("linear kernels", 6), "linea…");
         assert_eq!(criterion_name("kfold(folds=5,repeats=1)"), "exact 5-fold cross-validation");

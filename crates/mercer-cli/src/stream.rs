@@ -11,11 +11,11 @@ use mercer::online::{Losses, Online, State};
 use mercer::{Model, format};
 
 use crate::args::{Common, StreamOptions, Style};
-use crate::files;
 use crate::fit::{certified, named};
 use crate::outcome::{Done, Usage};
 use crate::progress::Progress;
 use crate::report::{integer, short};
+use crate::{files, provenance};
 
 /// Rows that are read at a time from a file.
 const PART: usize = 256;
@@ -60,7 +60,8 @@ pub fn run(options: &StreamOptions, common: &Common) -> anyhow::Result<Done> {
     while let Some(rows) = parts.next(run.next_part())? {
         run.learn(&rows)?;
     }
-    let (found, rows) = run.end(started)?;
+    let (mut found, rows) = run.end(started)?;
+    found.model.set_provenance(provenance::of_run(common, Vec::new()));
     let bytes = options.output.as_ref().map(|_| format::to_bytes(&found.model)).transpose()?;
     if let (Some(path), Some(bytes)) = (&options.output, &bytes) {
         files::save(path, bytes)?;
@@ -71,7 +72,7 @@ pub fn run(options: &StreamOptions, common: &Common) -> anyhow::Result<Done> {
     if let Some(path) = &options.svg {
         files::save(path, picture::svg(&found).as_bytes())?;
     }
-    let text = match (options.json, options.format) {
+    let text = match (options.json, options.style) {
         (true, _) => format!("{}\n", page::json(&found)),
         (false, Style::Text) => page::text(&found, options.output.as_deref().zip(bytes.as_ref().map(Vec::len))),
         (false, style) => page::grid(&found).render(style),
@@ -155,7 +156,7 @@ impl<'a> Run<'a> {
             .recent(options.recent);
         let mut run = Run {
             options,
-            is_live: options.table == "-" && !common.quiet && !options.json && options.format == Style::Text,
+            is_live: options.table == "-" && !common.quiet && !options.json && options.style == Style::Text,
             online,
             target,
             progress,

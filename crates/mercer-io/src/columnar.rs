@@ -28,6 +28,11 @@ pub(crate) fn read(bytes: Vec<u8>, format: Format, name: &str, options: &ReadOpt
 pub(crate) struct Batches(parquet::Batches);
 
 impl Batches {
+    /// Rows that the file promises.
+    pub(crate) fn total_rows(&self) -> Option<usize> {
+        self.0.total_rows()
+    }
+
     pub(crate) fn open(file: std::fs::File, name: &str, options: &ReadOptions) -> Result<Self> {
         let limit = options.memory_limit.unwrap_or(DENSE_LIMIT);
         guard(name, || parquet::Batches::open(file, name, limit)).map(Batches)

@@ -97,6 +97,16 @@ impl Parts {
         }
     }
 
+    /// The number of rows of the whole table where the file says it before they are read.
+    pub fn total_rows(&self) -> Option<usize> {
+        match &self.rest {
+            Rest::Table(table) => Some(table.frame.rows()),
+            Rest::Lines { .. } => None,
+            #[cfg(feature = "arrow")]
+            Rest::Batches(batches) => batches.total_rows(),
+        }
+    }
+
     /// Columns that are text in every part, as they are in the whole table, even where a part has only numbers in them. To be
     /// called before the first part is read.
     #[must_use]

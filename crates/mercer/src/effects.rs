@@ -116,7 +116,9 @@ impl Model {
             None => Rows::of_points(self, training.as_ref())?,
         };
         let refitted = match (self.is_not_a_sum_over_rows(), training.or_else(|| self.training())) {
-            (Some(reason), _) => Err(format!("{reason}, and the errors are those of the squared loss with λ‖f‖ᵐ")),
+            (Some(reason), _) => {
+                Err(format!("they exist for the squared loss with the penalty λ‖f‖ᵐ only, and of this model {reason}"))
+            }
             (None, None) => Err("the model does not hold its training rows".into()),
             (None, Some(training)) => {
                 let is_own = training.is_own;

@@ -124,7 +124,7 @@ impl Model {
         match () {
             () if self.kernel.is_waves() => Some("random waves"),
             () if self.is_on_landmarks() => Some("landmarks"),
-            () if count > 0 && count < rows => Some("the rows that have a coefficient"),
+            () if count > 0 && count < rows => Some("support vectors"),
             () => None,
         }
     }

@@ -3,7 +3,7 @@
 use clap::Args;
 use mercer::loss::{self, Reads, SharedLoss};
 
-use super::table::{ColumnOptions, InputOptions, OutputOptions, RowOptions};
+use super::table::{ColumnOptions, OutputOptions, RowOptions, TableOptions};
 use super::values::{KernelArgument, ScaleArgument, exponent, kernels, noise, number};
 
 /// Show how stable a fit is and what can be said of its risk with a confidence
@@ -19,7 +19,7 @@ use super::values::{KernelArgument, ScaleArgument, exponent, kernels, noise, num
 ///   mercer certify concrete.csv --target strength --exponent 3 --lambda 1e-3 --target-at-most 100
 ///   mercer certify m.mercer --confidence 0.99
 ///   mercer certify t.csv --target y --loss "epsilon-insensitive(epsilon=0.5)"
-///   mercer certify t.csv --target y --format latex > table.tex
+///   mercer certify t.csv --target y --style latex > table.tex
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub struct CertifyOptions {
@@ -28,7 +28,7 @@ pub struct CertifyOptions {
     #[command(flatten)]
     pub columns: ColumnOptions,
 
-    /// The kernel, as a spec such as gaussian(lengthscale=1.5); with ranges: the best; see `mercer kernels`
+    /// The kernel, as a spec such as gaussian(lengthscale=1.5); with ranges: the best; see `mercer list kernels`
     #[arg(long, short, value_name = "SPEC", value_parser = kernels, help_heading = "The model")]
     pub kernel: Option<KernelArgument>,
     /// m in the penalty λ‖f‖ᵐ, any number above 0 (default: 2)
@@ -61,7 +61,7 @@ pub struct CertifyOptions {
     #[command(flatten)]
     pub shown: OutputOptions,
     #[command(flatten)]
-    pub reading: InputOptions,
+    pub reading: TableOptions,
 }
 
 fn lambda(text: &str) -> Result<f64, String> {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use clap::Args;
 use mercer::criterion::FoldRule;
 
-use super::table::{ColumnOptions, InputOptions, OutputOptions, RowOptions};
+use super::table::{ColumnOptions, OutputOptions, RowOptions, TableOptions};
 use super::values::{compared_folds, duration, repeat_count};
 
 /// Compare methods on the same folds, all their choices made inside the folds
@@ -17,7 +17,7 @@ use super::values::{compared_folds, duration, repeat_count};
 ///   mercer compare t.csv --target kind                          classes, if the column holds text
 ///   mercer compare t.csv --target y --classify                  classes that are numbers
 ///   mercer compare sales.csv --target units --folds 'forward(folds=5,gap=7)'     rows in order of time
-///   mercer compare t.csv --target y --repeats 3 --svg compare.svg --format markdown
+///   mercer compare t.csv --target y --repeats 3 --svg compare.svg --style markdown
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment, after_long_help = crate::compare::methods::list())]
 pub struct CompareOptions {
@@ -45,10 +45,10 @@ pub struct CompareOptions {
     pub rows: RowOptions,
 
     /// Draw means and deviations into this file
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub svg: Option<String>,
     #[command(flatten)]
     pub shown: OutputOptions,
     #[command(flatten)]
-    pub reading: InputOptions,
+    pub reading: TableOptions,
 }

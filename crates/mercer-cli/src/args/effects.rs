@@ -2,10 +2,10 @@
 
 use clap::Args;
 
-use super::table::{InputOptions, OutputOptions};
+use super::table::{OutputOptions, TableOptions};
 use super::training::TrainingOptions;
 
-/// Show what each column does to the prediction: average derivatives with standard errors, and their quartiles
+/// Show what each column does to the prediction: average derivatives and standard errors
 ///
 /// The effect of a column of numbers is the derivative of the prediction, in the units of the table; that of a category
 /// is the difference to the first category of its column. Averages are taken over the rows of TABLE, or over the rows that
@@ -15,7 +15,7 @@ use super::training::TrainingOptions;
 ///
 ///   mercer effects m.mercer
 ///   mercer effects m.mercer new.csv --output effects.csv
-///   mercer effects m.mercer --format latex > table.tex
+///   mercer effects m.mercer --style latex > table.tex
 ///   mercer effects linear.mercer --data training.csv --json
 ///   mercer effects m.mercer --importance --data training.csv
 #[derive(Debug, Args)]
@@ -33,5 +33,5 @@ pub struct EffectsOptions {
     #[command(flatten)]
     pub shown: OutputOptions,
     #[command(flatten)]
-    pub reading: InputOptions,
+    pub reading: TableOptions,
 }

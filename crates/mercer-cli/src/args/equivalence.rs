@@ -3,12 +3,12 @@
 use clap::Args;
 use mercer::equivalence::Algorithm;
 
-use super::table::{ColumnOptions, InputOptions, OutputOptions, RowOptions, TableOptions};
+use super::table::{ColumnOptions, OutputOptions, RowOptions, TableOptions};
 use super::values::{KernelArgument, ScaleArgument, algorithm, kernels, parameter, part_count, sample_count};
 
-/// Translate the parameter of one algorithm into that of another, and show whether the translation depends on the rows
+/// Translate the parameter of one algorithm into that of another
 ///
-/// Every algorithm here gives a point of the same ridge path, so that for each parameter of one there is a parameter Φ of
+/// Shows whether the translation depends on the rows. Every algorithm here gives a point of the same ridge path, so that for each parameter of one there is a parameter Φ of
 /// another with the same function on this table. Two algorithms are strongly equivalent if Φ is the same for every table,
 /// else weakly. Φ is computed on parts of the rows, on bootstrap samples and without each single row (exactly).
 /// Without --to: Φ for every algorithm.
@@ -18,7 +18,7 @@ use super::values::{KernelArgument, ScaleArgument, algorithm, kernels, parameter
 ///   mercer equivalence t.csv --target y --from "power(exponent=1.5)" --to ridge --lambda 0.01
 ///   mercer equivalence t.csv --target y --from scikit-learn --lambda 0.5         what it is called elsewhere
 ///   mercer equivalence t.csv --target y --from ivanov --to morozov --lambda 3 --svg paths.svg
-///   mercer equivalence t.csv --target y --from ridge --to "power(exponent=1)" --format latex > table.tex
+///   mercer equivalence t.csv --target y --from ridge --to "power(exponent=1)" --style latex > table.tex
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment, after_long_help = crate::equivalence::list())]
 pub struct EquivalenceOptions {
@@ -43,7 +43,7 @@ pub struct EquivalenceOptions {
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = sample_count)]
     pub bootstrap: usize,
 
-    /// The kernel, as a spec such as gaussian(lengthscale=1.5); with ranges: the best; see `mercer kernels`
+    /// The kernel, as a spec such as gaussian(lengthscale=1.5); with ranges: the best; see `mercer list kernels`
     #[arg(long, short, value_name = "SPEC", default_value = "gaussian", value_parser = kernels, help_heading = "The model")]
     pub kernel: KernelArgument,
     /// How numbers are scaled (default: standard; unit for splines; none for precomputed)
@@ -53,12 +53,12 @@ pub struct EquivalenceOptions {
     pub rows: RowOptions,
 
     /// Draw the paths of both algorithms into this file, at the same numbers and through Φ
-    #[arg(long, value_name = "FILE", requires = "to")]
+    #[arg(long, value_name = "FILE", requires = "to", help_heading = "Output")]
     pub svg: Option<String>,
     #[command(flatten)]
     pub shown: OutputOptions,
     #[command(flatten)]
-    pub reading: InputOptions,
+    pub reading: TableOptions,
 }
 
 /// Count the rows that must be added, removed or changed to turn one table into another
@@ -78,7 +78,7 @@ pub struct DistanceOptions {
     /// The second table
     pub second: String,
     /// Print one JSON object
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     pub json: bool,
     #[command(flatten)]
     pub reading: TableOptions,

@@ -27,7 +27,7 @@ pub struct ExperimentOptions {
     #[arg(long, value_name = "FOLDER")]
     pub data: Option<String>,
     /// The folder for tables and pictures; it is made if it is not there
-    #[arg(long, short, value_name = "FOLDER")]
+    #[arg(long, short, value_name = "FOLDER", help_heading = "Output")]
     pub output: Option<String>,
     /// Random divisions of each set (default: as in the paper, mostly 10; 2 with --quick)
     #[arg(long, value_name = "R", value_parser = repeat_count)]
@@ -36,10 +36,10 @@ pub struct ExperimentOptions {
     #[arg(long)]
     pub quick: bool,
     /// How the tables are printed
-    #[arg(long, value_name = "STYLE", default_value = "text")]
-    pub format: Style,
+    #[arg(long, alias = "format", value_name = "STYLE", default_value = "text", help_heading = "Output")]
+    pub style: Style,
     /// Print one JSON object instead of a report
-    #[arg(long, conflicts_with = "format")]
+    #[arg(long, conflicts_with = "style", help_heading = "Output")]
     pub json: bool,
 }
 

@@ -23,13 +23,13 @@ pub struct ExportOptions {
     /// The model file
     pub model: String,
     /// Where it goes: a name that ends in .onnx, or a model file
-    #[arg(long, short, value_name = "FILE")]
+    #[arg(long, short, value_name = "FILE", help_heading = "Output")]
     pub output: String,
     /// How a model file stores points and coefficients (ONNX: always f64)
     #[arg(long, value_name = "PRECISION", default_value = "f64")]
     pub precision: PrecisionArgument,
     /// Print one JSON object
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     pub json: bool,
 }
 

@@ -38,7 +38,7 @@ use super::values::{
 ///   mercer fit big.csv --target y --kernel matern52 --solver conjugate-gradients
 ///   cat table.csv | mercer fit - --target y
 ///
-/// Other losses (`mercer losses`), for numbers, quantiles and classes; λ by five folds unless it is given:
+/// Other losses (`mercer list losses`), for numbers, quantiles and classes; λ by five folds unless it is given:
 ///
 ///   mercer fit t.csv --target y --loss "huber(threshold=0.5)"
 ///   mercer fit t.csv --target y --loss "epsilon-insensitive(epsilon=0.01..1:5)" --kernel "gaussian(lengthscale=1..8:4)"
@@ -56,13 +56,13 @@ pub struct FitOptions {
         default_value_if("from_moments", clap::builder::ArgPredicate::IsPresent, "-")
     )]
     pub table: String,
-    /// Fit to what `mercer moments` gathered, in the place of a table
-    #[arg(long, value_name = "MOMENTS", conflicts_with = "table")]
+    /// Fit to a file of `mercer moments` instead of a table
+    #[arg(long, value_name = "MOMENTS", conflicts_with = "table", help_heading = "Reading the table")]
     pub from_moments: Option<String>,
     #[command(flatten)]
     pub columns: ColumnOptions,
 
-    /// A kernel, as a spec such as gaussian(lengthscale=1.5) or with ranges; see `mercer kernels`. Several: the best
+    /// A kernel, as a spec such as gaussian(lengthscale=1.5) or with ranges; see `mercer list kernels`. Several: the best
     #[arg(long, short, value_name = "SPEC", value_parser = kernels, help_heading = "The model")]
     pub kernel: Vec<KernelArgument>,
     /// m in the penalty λ‖f‖ᵐ, any number above 0 (with --loss: at least 1), or a range with a step such as 0.1..2.9:0.1
@@ -97,7 +97,7 @@ pub struct FitOptions {
     #[arg(long, value_name = "HOW", conflicts_with = "exact", help_heading = "The model")]
     pub landmarks_by: Option<LandmarksArgument>,
     /// All rows, however long it takes; where memory has no room for the kernel matrix, by conjugate gradients (exponents above 1, up
-    /// to 100,000 rows), and else refused
+    /// to 100,000 rows); otherwise the fit is refused
     #[arg(long, conflicts_with_all = ["rank", "accuracy"], help_heading = "The model")]
     pub exact: bool,
     /// How the problem on all rows is solved: by what suits its size, or by conjugate gradients, without the kernel matrix and
@@ -111,7 +111,7 @@ pub struct FitOptions {
     #[arg(long, help_heading = "The model")]
     pub shared_ridge: bool,
 
-    /// What is minimised: loo, kfold:10, forward:5 (rows in order of time), gcv, fpe, reml, …; see `mercer criteria` (default: loo; with --loss: kfold:5, or loo, which is approximate there)
+    /// What is minimised: loo, kfold:10, forward:5 (rows in order of time), gcv, fpe, reml, …; see `mercer list criteria` (default: loo; with --loss: kfold:5, or loo, which is approximate there)
     #[arg(long, value_name = "SPEC", value_parser = criterion, help_heading = "Choosing")]
     pub criterion: Option<Criterion>,
     /// Rows without target, for the criteria tri, adj and dee; read like the table
@@ -135,16 +135,16 @@ pub struct FitOptions {
     pub journal: Option<String>,
 
     /// Save the model to this file (- is standard output)
-    #[arg(long, short, value_name = "MODEL")]
+    #[arg(long, short, value_name = "MODEL", help_heading = "Output")]
     pub output: Option<String>,
     /// Save every point that was tried as a table; the name tells the format
-    #[arg(long = "table", value_name = "FILE")]
+    #[arg(long = "table", value_name = "FILE", help_heading = "Output")]
     pub surface: Option<String>,
     /// Print one JSON object instead of a report
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     pub json: bool,
     /// Coefficients only: no leave-one-out, no degrees of freedom (saves time with many rows and a given λ)
-    #[arg(long, requires = "lambda")]
+    #[arg(long, requires = "lambda", help_heading = "Output")]
     pub no_diagnostics: bool,
     #[command(flatten)]
     pub reading: TableOptions,

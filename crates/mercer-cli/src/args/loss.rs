@@ -17,42 +17,41 @@ pub struct ClassWeightArgument(pub ClassWeights);
 
 /// What a prediction costs, and classes.
 #[derive(Debug, Clone, Args)]
-#[command(next_help_heading = "Losses and classes")]
 pub struct LossOptions {
     /// What a prediction costs: squared, absolute, huber(threshold=0.5), pinball(quantile=0.9), hinge, logistic, …; see
-    /// `mercer losses`. Numbers may be ranges: epsilon-insensitive(epsilon=0.01..1:5)
-    #[arg(long, value_name = "SPEC", value_parser = losses)]
+    /// `mercer list losses`. Numbers may be ranges: epsilon-insensitive(epsilon=0.01..1:5)
+    #[arg(long, value_name = "SPEC", value_parser = losses, help_heading = "Losses and classes")]
     pub loss: Option<LossArgument>,
     /// A method by the name it goes by, short for --loss, --kernel and --penalty: ridge, krr, svr, huber, quantile,
     /// svm, logistic, ols, lasso, elastic-net, tikhonov
-    #[arg(long, value_name = "NAME", value_parser = aliases::find)]
+    #[arg(long, value_name = "NAME", value_parser = aliases::find, help_heading = "Losses and classes")]
     pub method: Option<&'static Alias>,
     /// Read the target as classes also with a loss for numbers (on labels −1 and 1)
-    #[arg(long)]
+    #[arg(long, help_heading = "Losses and classes")]
     pub classify: bool,
     /// What is done about more than two classes
-    #[arg(long, value_name = "HOW")]
+    #[arg(long, value_name = "HOW", help_heading = "Losses and classes")]
     pub many_classes: Option<ManyClassesArgument>,
     /// balanced, or weights by name such as "yes=3,no=1" (not named: 1)
-    #[arg(long, value_name = "WEIGHTS", value_parser = class_weights, allow_hyphen_values = true)]
+    #[arg(long, value_name = "WEIGHTS", value_parser = class_weights, allow_hyphen_values = true, help_heading = "Losses and classes")]
     pub class_weight: Option<ClassWeightArgument>,
     /// Calibrate probabilities on held-out rows, for losses that state none (all but logistic)
-    #[arg(long)]
+    #[arg(long, help_heading = "Losses and classes")]
     pub probability: bool,
     /// Sort the quantiles of every prediction, so that they never cross
-    #[arg(long)]
+    #[arg(long, help_heading = "Losses and classes")]
     pub non_crossing: bool,
     /// The duality gap of the answer, as a share of its objective (default: 1e-6); where conjugate gradients solve (--solver
     /// conjugate-gradients, --exact beyond memory, thousands of landmarks) the error of predictions, as a share of the target's spread
     /// (default: 1e-8)
-    #[arg(long, value_name = "GAP", value_parser = tolerance, allow_negative_numbers = true)]
+    #[arg(long, value_name = "GAP", value_parser = tolerance, allow_negative_numbers = true, help_heading = "Losses and classes")]
     pub tolerance: Option<f64>,
     /// What held-out rows are judged by: loss, error (share of wrong classes), absolute or squared
-    #[arg(long, value_name = "NAME", value_parser = measure)]
+    #[arg(long, value_name = "NAME", value_parser = measure, help_heading = "Losses and classes")]
     pub measure: Option<Measure>,
     /// Judge every point on every fold. Without it, points that are clearly worse than the best on the same held-out rows are
     /// dropped before all folds have judged them, where there are rows enough to tell; --table and --json say which
-    #[arg(long)]
+    #[arg(long, help_heading = "Losses and classes")]
     pub every_point: bool,
 }
 

@@ -39,7 +39,7 @@ pub struct MomentsOptions {
     /// Landmarks, scaling, folds and targets of these moments, so that both can be merged
     #[arg(long, value_name = "MOMENTS", conflicts_with_all = ["target", "features", "drop", "categorical", "kernel", "landmarks", "landmarks_by", "fourier", "folds", "sample", "scale", "missing"])]
     pub like: Option<String>,
-    /// The kernel, as a spec such as gaussian(lengthscale=1.5); see `mercer kernels`
+    /// The kernel, as a spec such as gaussian(lengthscale=1.5); see `mercer list kernels`
     #[arg(long, short, value_name = "SPEC", default_value = "gaussian", value_parser = kernels, help_heading = "The model")]
     pub kernel: KernelArgument,
     /// Landmarks: f is a sum over them
@@ -68,10 +68,10 @@ pub struct MomentsOptions {
     pub missing: MissingArgument,
 
     /// Save the moments to this file
-    #[arg(long, short, value_name = "FILE")]
+    #[arg(long, short, value_name = "FILE", help_heading = "Output")]
     pub output: String,
     /// Print one JSON object instead of a report
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     pub json: bool,
     #[command(flatten)]
     pub reading: TableOptions,
@@ -89,14 +89,14 @@ pub struct MergeOptions {
     #[arg(required = true, num_args = 2..)]
     pub files: Vec<String>,
     /// Save the sum to this file
-    #[arg(long, short, value_name = "FILE")]
+    #[arg(long, short, value_name = "FILE", help_heading = "Output")]
     pub output: String,
     /// Print one JSON object instead of a report
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     pub json: bool,
 }
 
-/// Learn new rows without the old ones: a model that carries its moments
+/// Add new rows to saved moments, without rereading the old rows
 ///
 /// Adds the rows of tables to moments and chooses λ again. `mercer predict` takes a file of moments as it takes a model.
 ///
@@ -112,14 +112,14 @@ pub struct UpdateOptions {
     /// The tables with the new rows
     #[arg(required = true)]
     pub tables: Vec<String>,
-    /// Column of row weights: the one that the moments were gathered with, which need not be said
+    /// Column of row weights (default: the one that the moments were gathered with)
     #[arg(long, value_name = "NAME")]
     pub weight: Option<String>,
     /// Save the result to this file (default: in the place of the old one)
-    #[arg(long, short, value_name = "FILE")]
+    #[arg(long, short, value_name = "FILE", help_heading = "Output")]
     pub output: Option<String>,
     /// Print one JSON object instead of a report
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     pub json: bool,
     #[command(flatten)]
     pub reading: TableOptions,

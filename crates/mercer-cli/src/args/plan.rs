@@ -5,7 +5,7 @@ use mercer::criterion::Criterion;
 
 use super::FitOptions;
 use super::loss::LossOptions;
-use super::table::{ColumnOptions, InputOptions, OutputOptions, RowOptions};
+use super::table::{ColumnOptions, OutputOptions, RowOptions, TableOptions};
 use super::values::{
     KernelArgument, Numbers, ScaleArgument, SolverArgument, criterion, exponents, kernels, lambdas, positive, row_count,
 };
@@ -21,7 +21,7 @@ use super::values::{
 ///   mercer plan big.csv --target y
 ///   mercer plan big.csv --target y --kernel matern52 --lambda 1e-4 --memory 2G
 ///   mercer plan big.csv --target y --kernel gaussian --exponent 1.5 --lambda 1e-4 --exact
-///   mercer plan big.csv --target kind --loss hinge --format markdown
+///   mercer plan big.csv --target kind --loss hinge --style markdown
 ///   mercer plan big.csv --target y --json
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
@@ -59,13 +59,13 @@ pub struct PlanOptions {
     /// How the problem on all rows is solved
     #[arg(long, value_name = "HOW", conflicts_with_all = ["rank", "accuracy"], help_heading = "The model")]
     pub solver: Option<SolverArgument>,
-    /// What is minimised: loo, kfold:10, gcv, …; see `mercer criteria`
+    /// What is minimised: loo, kfold:10, gcv, …; see `mercer list criteria`
     #[arg(long, value_name = "SPEC", value_parser = criterion, help_heading = "Choosing")]
     pub criterion: Option<Criterion>,
     #[command(flatten)]
     pub shown: OutputOptions,
     #[command(flatten)]
-    pub reading: InputOptions,
+    pub reading: TableOptions,
 }
 
 /// A command line of nothing but a fit's options.

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::table::{ColumnOptions, InputOptions, RowOptions};
+use super::table::{ColumnOptions, RowOptions, TableOptions};
 use super::values::{KernelArgument, ScaleArgument, Style, exponent, kernels, lambda, row_count, warm_up_count};
 
 /// Learn a table row by row, predicting every row before it is learned
@@ -24,7 +24,7 @@ use super::values::{KernelArgument, ScaleArgument, Style, exponent, kernels, lam
 ///   tail -f sensor.csv | mercer stream - --target y --report-every 100
 ///   mercer stream t.csv -t y -k 'laplace(lengthscale=median)' -m 1.5 --exact-rows 500 --landmarks 200
 ///   mercer stream t.csv -t y --predictions p.csv --svg loss.svg --quiet
-///   mercer generate friedman1 --rows 3000 --noise 1 | mercer stream - -t y --format markdown
+///   mercer generate friedman1 --rows 3000 --noise 1 | mercer stream - -t y --style markdown
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub struct StreamOptions {
@@ -34,7 +34,7 @@ pub struct StreamOptions {
     #[command(flatten)]
     pub columns: ColumnOptions,
 
-    /// The kernel, as a spec such as gaussian(lengthscale=1.5); with ranges: the best on the warm-up; see `mercer kernels`
+    /// The kernel, as a spec such as gaussian(lengthscale=1.5); with ranges: the best on the warm-up; see `mercer list kernels`
     #[arg(long, short, value_name = "SPEC", default_value = "gaussian", value_parser = kernels, help_heading = "The model")]
     pub kernel: KernelArgument,
     /// m in the penalty λ‖f‖ᵐ, any number above 0
@@ -66,20 +66,20 @@ pub struct StreamOptions {
     pub report_every: Option<usize>,
 
     /// Save the model of all rows to this file
-    #[arg(long, short, value_name = "FILE")]
+    #[arg(long, short, value_name = "FILE", help_heading = "Output")]
     pub output: Option<String>,
     /// Write row, target and prediction of every row to this file; the name tells the format (- is CSV to standard output)
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub predictions: Option<String>,
     /// Draw the running error into this file
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub svg: Option<String>,
     /// How the table of reports is printed
-    #[arg(long, value_name = "STYLE", default_value = "text")]
-    pub format: Style,
+    #[arg(long, value_name = "STYLE", default_value = "text", help_heading = "Output")]
+    pub style: Style,
     /// Print one JSON object instead of a report
-    #[arg(long, conflicts_with = "format")]
+    #[arg(long, conflicts_with = "style", help_heading = "Output")]
     pub json: bool,
     #[command(flatten)]
-    pub reading: InputOptions,
+    pub reading: TableOptions,
 }

@@ -37,7 +37,7 @@ impl CellOptions {
 #[derive(Debug, Clone, Args)]
 pub struct TableOptions {
     /// csv, parquet, arrow or libsvm (default: by name and content)
-    #[arg(long, value_name = "FORMAT", value_parser = file_format, help_heading = "Reading the table")]
+    #[arg(long, alias = "input-format", value_name = "FORMAT", value_parser = file_format, help_heading = "Reading the table")]
     pub format: Option<Format>,
     #[command(flatten)]
     pub cells: CellOptions,
@@ -49,43 +49,27 @@ impl TableOptions {
     }
 }
 
-/// The same where --format says how the result is printed.
-#[derive(Debug, Args)]
-pub struct InputOptions {
-    /// csv, parquet, arrow or libsvm (default: by name and content)
-    #[arg(long, value_name = "FORMAT", value_parser = file_format, help_heading = "Reading the table")]
-    pub input_format: Option<Format>,
-    #[command(flatten)]
-    pub cells: CellOptions,
-}
-
-impl InputOptions {
-    pub fn to_read_options(&self) -> ReadOptions {
-        self.cells.to_read_options(self.input_format)
-    }
-}
-
 /// Which column is what.
 #[derive(Debug, Clone, Args)]
 pub struct ColumnOptions {
     /// The column to predict; several, separated by commas, share one decomposition
-    #[arg(long, short, value_name = "NAME")]
+    #[arg(long, short, value_name = "NAME", help_heading = "Columns")]
     pub target: Vec<String>,
     /// Columns to predict from, separated by commas (default: all others); poly:3 makes all their monomials up to degree 3
     /// the features of a linear fit
-    #[arg(long, value_name = "NAMES", conflicts_with = "drop")]
+    #[arg(long, value_name = "NAMES", conflicts_with = "drop", help_heading = "Columns")]
     pub features: Option<Vec<String>>,
     /// Columns to leave out, separated by commas
-    #[arg(long, value_name = "NAMES")]
+    #[arg(long, value_name = "NAMES", help_heading = "Columns")]
     pub drop: Vec<String>,
     /// Column of row weights, at least 0: weight 2 counts like the row twice
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help_heading = "Columns")]
     pub weight: Option<String>,
     /// Column whose equal entries belong together: whatever is held out (leave-one-out, folds, intervals) holds out whole groups
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help_heading = "Columns")]
     pub group: Option<String>,
     /// Columns of numbers that are names of categories
-    #[arg(long, value_name = "NAMES")]
+    #[arg(long, value_name = "NAMES", help_heading = "Columns")]
     pub categorical: Vec<String>,
 }
 
@@ -175,12 +159,12 @@ fn column_names(frame: &Frame, given: &[String]) -> Vec<String> {
 #[derive(Debug, Args)]
 pub struct OutputOptions {
     /// Write the whole table to this file; the name tells the format (- is CSV to standard output)
-    #[arg(long, short, value_name = "FILE")]
+    #[arg(long, short, value_name = "FILE", help_heading = "Output")]
     pub output: Option<String>,
     /// How the table is printed
-    #[arg(long, value_name = "STYLE", default_value = "text")]
-    pub format: Style,
+    #[arg(long, value_name = "STYLE", default_value = "text", help_heading = "Output")]
+    pub style: Style,
     /// Print one JSON object instead of a report
-    #[arg(long, conflicts_with = "format")]
+    #[arg(long, conflicts_with = "style", help_heading = "Output")]
     pub json: bool,
 }

@@ -24,15 +24,16 @@ pub struct IntervalOptions {
     /// Add the interval that holds this share of new rows, such as 0.9: `prediction_lower`, `prediction_upper`
     #[arg(long, value_name = "LEVEL", value_parser = level, help_heading = "Intervals")]
     pub interval: Option<f64>,
-    /// How: from the fits without each row, from the fits without each fold, or by a Gaussian process
+    /// How intervals are made: from the fits without each row, from the fits without each fold, or by a Gaussian process
     #[arg(
         long,
+        alias = "method",
         value_name = "METHOD",
         default_value = "jackknife+",
         requires = "interval",
         help_heading = "Intervals"
     )]
-    pub method: IntervalMethod,
+    pub interval_method: IntervalMethod,
     /// Folds of cv+, drawn with --seed
     #[arg(long, value_name = "K", default_value_t = 10, value_parser = fold_count, requires = "interval", help_heading = "Intervals")]
     pub folds: usize,

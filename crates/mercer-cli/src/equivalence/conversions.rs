@@ -9,7 +9,7 @@ use super::{named_value, show, training_set};
 use crate::args::{Common, EquivalenceOptions, Style};
 use crate::grid::{Cell, Grid};
 use crate::outcome::Done;
-use crate::report::{integer, short};
+use crate::report::{rows, short};
 
 /// Exponents that are listed beside the ridge.
 const EXPONENTS: [f64; 4] = [0.5, 1.0, 1.5, 3.0];
@@ -42,7 +42,7 @@ impl Conversions {
         if let Some(path) = &options.shown.output {
             mercer_io::write_frame(path, &self.frame()?)?;
         }
-        let text = match (options.shown.json, options.shown.format) {
+        let text = match (options.shown.json, options.shown.style) {
             (true, _) => format!("{}\n", self.to_json()),
             (false, Style::Text) => self.page(),
             (false, style) => self.grid().render(style),
@@ -58,9 +58,9 @@ impl Conversions {
             Place::Unbound => "the bound does not bind: least squares without any ridge".into(),
         };
         format!(
-            "  {} rows, target {}, {}\n  {}: {ridge}\n\n{}\n  Each gives the same function on this table. Where Φ depends on \
+            "  {}, target {}, {}\n  {}: {ridge}\n\n{}\n  Each gives the same function on this table. Where Φ depends on \
              the rows or their number, it will be another on another table.\n",
-            integer(self.fitted.design.rows()),
+            rows(self.fitted.design.rows()),
             self.fitted.summary().target,
             self.fitted.model.kernel().spec(),
             named_value(self.from, &short(self.parameter)),

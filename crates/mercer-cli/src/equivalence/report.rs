@@ -1,12 +1,12 @@
 //! Φ, the distance of both functions, how Φ moves, and what that means.
 
-use mercer::equivalence::{Algorithm, Comparison, Deleted, Image, Mapped};
+use mercer::equivalence::{Comparison, Deleted, Image, Mapped};
 use serde_json::{Value, json};
 
 use super::{Found, named_value, picture, verdict};
 use crate::args::Style;
 use crate::grid::{Cell, Grid};
-use crate::report::{integer, short};
+use crate::report::{rows, short};
 
 /// A line of this many characters is still read with ease.
 const WIDTH: usize = 100;
@@ -15,8 +15,8 @@ pub fn page(found: &Found) -> String {
     let comparison = &found.comparison;
     let fitted = &found.fitted;
     let mut text = format!(
-        "  {} rows, target {}, {}\n\n",
-        integer(fitted.design.rows()),
+        "  {}, target {}, {}\n\n",
+        rows(fitted.design.rows()),
         fitted.summary().target,
         fitted.model.kernel().spec()
     );
@@ -39,25 +39,24 @@ pub fn page(found: &Found) -> String {
 
 fn agreement(comparison: &Comparison) -> String {
     match (&comparison.agreement, comparison.deletions.whole.image) {
-        (Some(found), _) => format!(
-            "effective ridge {}, ‖f‖ = {}; ‖f − g‖ = {} of it, each solved from its own parameter{};\n  from g back to {} to {}",
-            short(found.log_ridges[0].exp()),
-            short(found.norm),
-            short(found.distance / found.norm),
-            if is_ridge(comparison.to) { " (g without a search)" } else { "" },
-            comparison.from.symbol(),
-            short(found.back)
-        ),
+        (Some(found), _) => {
+            let apart = match found.distance / found.norm {
+                0.0 => "both solutions agree exactly".to_owned(),
+                share => format!("both solutions agree to {} of ‖f‖", short(share)),
+            };
+            let symbol = comparison.from.symbol();
+            let back = match found.back {
+                0.0 => format!("mapping back recovers {symbol} exactly"),
+                error => format!("mapping back recovers {symbol} to {}", short(error)),
+            };
+            let (ridge, norm) = (short(found.log_ridges[0].exp()), short(found.norm));
+            format!("effective ridge {ridge}, ‖f‖ = {norm}; {apart};\n  {back}")
+        }
         (None, Image::At(_)) => "that is the end of the other's range to the last digit: its parameter no longer says \
                                  which point is meant"
             .into(),
         (None, image) => image.reason().unwrap_or_default().to_owned(),
     }
-}
-
-/// Whether the parameter is the ridge up to a factor, so that nothing is searched for.
-fn is_ridge(algorithm: Algorithm) -> bool {
-    algorithm == Algorithm::RIDGE || matches!(algorithm, Algorithm::Scaled(_) | Algorithm::Glmnet)
 }
 
 /// One line per kind of training set.

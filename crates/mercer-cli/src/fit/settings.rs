@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mercer::auto::BUDGET;
+use mercer::auto::{BUDGET, SearchObserver};
 use mercer::criterion::Criterion;
 use mercer::data::{Frame, Roles, Scale};
 use mercer::journal::SharedJournal;
@@ -38,16 +38,22 @@ pub fn check(options: &FitOptions) -> anyhow::Result<()> {
     }
     if options.is_automatic() {
         let only_named = [
-            ("--scale", "it standardises by itself", options.scale.is_some()),
-            ("--on-grid", "it has no grid", options.on_grid),
-            ("--one-standard-error", "it takes the least error", options.one_standard_error),
-            ("--unlabelled", "it chooses by held-out rows", options.unlabelled.is_some()),
-            ("--shared-ridge", "every target has its own", options.shared_ridge),
-            ("--solver", "it tries many models", options.solver.is_some()),
-            ("--text equality", "texts become one feature per category", options.rows.text == TextArgument::Equality),
+            ("--scale", "which standardises the features itself", options.scale.is_some()),
+            ("--on-grid", "which has no grid", options.on_grid),
+            ("--one-standard-error", "which takes the least error", options.one_standard_error),
+            ("--unlabelled", "which chooses by held-out rows", options.unlabelled.is_some()),
+            ("--shared-ridge", "which gives every target its own ridge", options.shared_ridge),
+            ("--solver", "which chooses the solver of every candidate itself", options.solver.is_some()),
+            (
+                "--text equality",
+                "which makes one feature of every category",
+                options.rows.text == TextArgument::Equality,
+            ),
         ];
         if let Some((option, why, _)) = only_named.into_iter().find(|(_, _, is_given)| *is_given) {
-            return refuse(&format!("{option} cannot be said to an automatic fit: {why}; name a --kernel to use it"));
+            return refuse(&format!(
+                "{option} cannot be combined with an automatic fit, {why}; name a --kernel to use it"
+            ));
         }
     }
     if let Some(exponent) = options.exponent.iter().flat_map(|numbers| &numbers.0).find(|m| **m <= 1.0)
@@ -175,6 +181,7 @@ impl Settings {
         roles: &Roles,
         journal: Option<SharedJournal>,
         observer: Observer,
+        search: SearchObserver,
     ) -> mercer::Result<(Fitted, Option<Search>)> {
         match self {
             Settings::Named(fit) => {
@@ -185,7 +192,8 @@ impl Settings {
                 Ok((fit.fit_frame(frame, roles)?, None))
             }
             Settings::Automatic(automatic, budget) => {
-                let mut automatic = automatic.as_ref().clone().budget(*budget).observer(observer);
+                let mut automatic =
+                    automatic.as_ref().clone().budget(*budget).observer(observer).search_observer(search);
                 if let Some(journal) = journal {
                     automatic = automatic.journal(journal);
                 }

@@ -72,7 +72,8 @@ pub fn maker<'m>(
     };
     let (rows, is_weighted, groups) = (training.rows(), training.is_weighted(), training.groups());
     let fitted_groups = model.summaries().iter().find_map(|summary| summary.groups);
-    if let (Some(count), None, true) = (fitted_groups, groups, asked.method != IntervalMethod::GaussianProcess) {
+    if let (Some(count), None, true) = (fitted_groups, groups, asked.interval_method != IntervalMethod::GaussianProcess)
+    {
         anyhow::bail!(
             "{} was fitted to {} groups of rows, and intervals leave out whole groups; --group NAME names their column in the \
              table of --data",
@@ -80,7 +81,7 @@ pub fn maker<'m>(
             integer(count)
         );
     }
-    let method = match asked.method {
+    let method = match asked.interval_method {
         IntervalMethod::Jackknife => Method::JackknifePlus,
         IntervalMethod::CrossValidation => Method::CvPlus(training.folds(asked.folds, common.seed)?),
         IntervalMethod::GaussianProcess => Method::GaussianProcess,
@@ -104,7 +105,7 @@ impl Maker<'_> {
         });
         Ok(Added {
             level: asked.interval.unwrap_or(f64::NAN),
-            method: asked.method,
+            method: asked.interval_method,
             folds: asked.folds,
             rows: self.rows,
             is_weighted: self.is_weighted,

@@ -8,11 +8,10 @@ use mercer::data::{Column, Feature, Frame};
 use mercer_io::parts::{Parts, open};
 use mercer_io::{Table, TableWriter};
 
-use super::tally::{Tally, pace};
+use super::tally::Tally;
 use super::{Answer, intervals};
 use crate::args::{Common, PredictOptions};
-use crate::progress::Progress;
-use crate::report::integer;
+use crate::progress::{self, Progress};
 
 /// Rows of the first part; a table that has no more is done in one piece.
 const FIRST: usize = 4096;
@@ -119,6 +118,7 @@ impl Run<'_> {
     fn all(&self, mut parts: Parts, first: Table, common: &Common) -> anyhow::Result<Result<Tally, Contradicted>> {
         let Run { model, options, .. } = *self;
         let size = part_size(&first.frame);
+        let total = parts.total_rows();
         let mut texts = with_texts(&[], &first.frame);
         let mut answer = Answer::of(model, &first.frame, options)?;
         let maker = intervals::maker(model, options, common, self.progress)?;
@@ -159,8 +159,7 @@ impl Run<'_> {
             let Answer { added, tally: part } = answer.map_err(|error: mercer::Error| error.below(before))?;
             tally = tally.joined(part);
             to_write = (std::mem::replace(&mut next, read?), added);
-            let rate = pace(tally.rows, self.started.elapsed());
-            self.progress.show(format!("{} rows, {rate} a second", integer(tally.rows)));
+            self.progress.show(progress::rows(tally.rows, total, self.started.elapsed()));
         }
         writer.write(&to_write.0, &to_write.1)?;
         writer.finish()?;

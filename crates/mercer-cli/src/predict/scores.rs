@@ -7,7 +7,7 @@ use mercer::{Meaning, Model};
 use serde_json::{Value, json};
 
 use super::{names, plain_target};
-use crate::report::{integer, short};
+use crate::report::{rows, short};
 use crate::score::{ClassScore, NumberScore, Predicted, QuantileScore, quantile_of, truth};
 
 /// One column that was predicted.
@@ -85,10 +85,9 @@ impl Score {
     /// What is odd about it.
     pub fn note(&self) -> Option<String> {
         match &self.kind {
-            Kind::Classes(score) if score.unknown > 0 => Some(format!(
-                "note: {} rows have a class that training did not know; they count as wrong",
-                integer(score.unknown)
-            )),
+            Kind::Classes(score) if score.unknown > 0 => {
+                Some(format!("note: {} with a class that training did not know; counted as wrong", rows(score.unknown)))
+            }
             _ => None,
         }
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::intervals::Added;
 use super::scores::Score;
 use crate::args::PredictOptions;
-use crate::report::integer;
+use crate::report::{integer, rows};
 
 /// Rows, and how the predictions did where that can be told.
 pub struct Tally {
@@ -51,7 +51,7 @@ impl Tally {
     /// What is odd about the table.
     pub fn notes(&self) {
         for (column, count) in &self.unknown {
-            say!("note: column {column:?} has a category that training did not know in {} rows", integer(*count));
+            say!("note: column {column:?} has a category that training did not know in {}", rows(*count));
         }
     }
 
@@ -66,7 +66,7 @@ impl Tally {
         let pace = took.map_or_else(String::new, |took| {
             format!(" ({:.1} s, {} rows a second)", took.as_secs_f64(), pace(self.rows, took))
         });
-        say!("{} rows predicted, to {place}{without}{pace}", integer(self.rows - self.left_out));
+        say!("{} predicted, to {place}{without}{pace}", rows(self.rows - self.left_out));
         for score in &self.scores {
             say!("{score}");
             if let Some(note) = score.note() {
@@ -80,6 +80,6 @@ impl Tally {
 }
 
 /// Rows a second.
-pub fn pace(rows: usize, took: Duration) -> String {
+fn pace(rows: usize, took: Duration) -> String {
     integer((rows as f64 / took.as_secs_f64().max(1e-3)).round() as usize)
 }

@@ -5,6 +5,7 @@ use mercer::auto::{Metric, Trial};
 use mercer::data::Scale;
 
 use super::{Page, complexity, short};
+use crate::again;
 use crate::chart::bars::bars;
 use crate::fit::Search;
 
@@ -32,6 +33,11 @@ pub fn lines(page: &mut Page, search: &Search, fitted: &Fitted, seconds: f64) {
     } else {
         format!("everything was tried; {seconds:.1} s in all")
     };
+    let again = search.ran_out.then(|| match again::options(fitted) {
+        Some(options) if options.chars().count() <= WIDTH => format!("this model again: {options}"),
+        Some(_) => "--json has the options that fit this model again (fit_again)".to_owned(),
+        None => "a larger budget that does not run out gives the same model every time".to_owned(),
+    });
     if let Some(chosen) = chosen {
         let all = match fitted.model.summaries() {
             [first, _, ..] => format!(" (all targets together, in units of {})", first.target),
@@ -40,6 +46,13 @@ pub fn lines(page: &mut Page, search: &Search, fitted: &Fitted, seconds: f64) {
         page.line("", &format!("{}{all}", reason(chosen, &search.trials)));
     }
     page.line("", &end);
+    if let Some(again) = again {
+        page.line(
+            "",
+            "which candidates were tried depends on the speed and load of this machine; another run may choose another",
+        );
+        page.line("", &again);
+    }
 }
 
 /// Those that were judged, the best first; then those that were not.
@@ -70,7 +83,7 @@ fn reason(chosen: &Trial, trials: &[Trial]) -> String {
         }
         Some(rmse) if rmse <= least => format!("RMSE {} by {}", short(rmse), chosen.judged_by),
         Some(rmse) => format!(
-            "RMSE {} by {}, which cannot tell it from the lowest, {}; its likelihood decided",
+            "RMSE {} by {}; not significantly worse than the best ({}), so the higher likelihood decided",
             short(rmse),
             chosen.judged_by,
             short(least)

@@ -6,8 +6,8 @@ use mercer::plan::{self, Method};
 use mercer::{Fitted, Summary};
 
 use super::{
-    Page, automatic, certificate_line, errors_line, integer, left_out, low_rank_line, penalty_line, scale_name, search,
-    short,
+    Page, automatic, certificate_line, errors_line, integer, landmarks_hint, left_out, low_rank_line, penalty_line,
+    rows, scale_name, search, short,
 };
 use crate::args::{Common, FitOptions};
 use crate::chart;
@@ -66,6 +66,9 @@ pub fn page(found: &Found, options: &FitOptions, common: &Common, saved: Option<
         if let Some(low_rank) = &summary.certificate.low_rank {
             page.line("", &low_rank_line(low_rank));
         }
+        if let Some(hint) = landmarks_hint(summary) {
+            page.line("", &hint);
+        }
         if t == 0 {
             picture(&mut page, fitted, map.as_deref(), common.verbose);
         }
@@ -102,18 +105,18 @@ pub fn table_lines(page: &mut Page, design: &Design, encoder: &Encoder) {
     page.line(
         "table",
         &format!(
-            "{} rows, {features} {} ({}){}",
-            integer(design.rows()),
+            "{}, {features} {} ({}){}",
+            rows(design.rows()),
             if features == 1 { "feature" } else { "features" },
             scale_name(encoder.scale),
             if design.weights.is_some() { ", weighted" } else { "" }
         ),
     );
     if design.dropped_missing > 0 {
-        page.line("", &format!("{} rows left out: a cell is missing", integer(design.dropped_missing)));
+        page.line("", &format!("{} left out: a cell is missing", rows(design.dropped_missing)));
     }
     if design.dropped_weightless > 0 {
-        page.line("", &format!("{} rows left out: their weight is 0", integer(design.dropped_weightless)));
+        page.line("", &format!("{} left out: weight 0", rows(design.dropped_weightless)));
     }
 }
 

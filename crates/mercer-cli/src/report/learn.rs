@@ -6,7 +6,8 @@ use mercer::{Learned, Meaning, Summary, plan};
 
 use super::fit::{fold_words, saved_line, table_lines};
 use super::{
-    Page, abbreviated, certificate_line, confusion, errors_line, integer, judged_by, low_rank_line, penalty_line, short,
+    Page, abbreviated, certificate_line, confusion, errors_line, integer, judged_by, low_rank_line, penalty_line, rows,
+    short,
 };
 use crate::args::{Common, FitOptions, Style};
 use crate::chart;
@@ -167,7 +168,7 @@ fn facts(page: &mut Page, found: &Found, t: usize, summary: &Summary) {
     let all: Vec<String> =
         if of_classes { models.iter() } else { models[t..=t].iter() }.filter_map(|s| s.support).map(integer).collect();
     if summary.certificate.low_rank.is_none() {
-        page.line("support", &format!("{} of {} rows have a coefficient", all.join(", "), integer(summary.rows)));
+        page.line("support", &format!("{} of {} are support vectors", all.join(", "), rows(summary.rows)));
     }
     let worst =
         if of_classes { models.iter().max_by(|a, b| gap(a).total_cmp(&gap(b))).unwrap_or(summary) } else { summary };

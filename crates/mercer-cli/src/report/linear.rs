@@ -72,7 +72,7 @@ fn target(page: &mut Page, found: &Found, t: usize, summary: &Summary) {
     }
     let support = summary.support.unwrap_or(0);
     let (all, what) = match found.fitted.names.len() {
-        0 => (summary.rows, "rows have a coefficient"),
+        0 => (summary.rows, "rows are support vectors"),
         n => (n, "coefficients are not 0"),
     };
     page.line("support", &format!("{} of {} {what}", integer(support), integer(all)));

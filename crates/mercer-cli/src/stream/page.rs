@@ -127,7 +127,7 @@ pub fn text(found: &Found, saved: Saved<'_>) -> String {
 
 fn share(rmse: f64, mean: f64) -> String {
     let explained = 1.0 - (rmse / mean) * (rmse / mean);
-    format!("{} % of the squared error of the running mean gone", short(100.0 * explained))
+    format!("R² {} against predicting the running mean", short(explained))
 }
 
 /// The effective ridge at the first and the last report.

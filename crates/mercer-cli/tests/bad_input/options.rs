@@ -89,8 +89,8 @@ fn options_that_are_none() {
     lab.fails(&["compare", "good.csv", "--target", "y,a"], USAGE, &["--target must name one column"]);
     lab.fails(&["path", "good.csv", "--target", "y", "--criterion", "loo,tri"], USAGE, &["tri needs rows without"]);
     lab.fails(&["path", "good.csv", "--target", "y", "--criterion", "loo,,gcv"], USAGE, &["--criterion"]);
-    lab.fails(&["path", "good.csv", "--target", "y", "--json", "--format", "csv"], USAGE, &["--json", "--format"]);
-    lab.fails(&["path", "good.csv", "--target", "y", "--format", "pdf"], USAGE, &["text, markdown, latex, csv"]);
+    lab.fails(&["path", "good.csv", "--target", "y", "--json", "--style", "csv"], USAGE, &["--json", "--style"]);
+    lab.fails(&["path", "good.csv", "--target", "y", "--style", "pdf"], USAGE, &["text, markdown, latex, csv"]);
     lab.fails(
         &["compare", "good.csv", "--target", "y", "--methods", "mean,svrr"],
         USAGE,

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::lab::{Lab, line, number, text};
+use crate::lab::{Lab, close, line, number, text};
 
 #[test]
 fn a_bare_fit_chooses_everything_and_says_why() {
@@ -17,7 +17,7 @@ fn a_bare_fit_chooses_everything_and_says_why() {
         assert!(chosen[0][key].is_string(), "{key}: {}", chosen[0]);
     }
     assert!(number(chosen[0], "rmse") > 0.0 && number(chosen[0], "seconds") >= 0.0);
-    assert_eq!(report["ran_out"], false);
+    assert_eq!((&report["ran_out"], &report["is_reproducible"]), (&Value::Bool(false), &Value::Bool(true)));
     let shares = report["importance"].as_array().unwrap();
     let sum: f64 = shares.iter().map(|item| number(item, "share")).sum();
     assert!(shares.is_empty() || (sum - 1.0).abs() < 1e-9, "{shares:?}");
@@ -46,6 +46,18 @@ fn a_budget_is_kept_and_may_run_out() {
     assert!(number(&report, "budget") == 0.02 && number(&report, "seconds") < 20.0);
     let page = text(&lab.ok(&fit));
     assert!(page.contains("the budget of 0.02 s ran out"), "{page}");
+    assert!(page.contains("depends on the speed and load of this machine"), "{page}");
+    assert_eq!(report["is_reproducible"], false);
+    // The baselines are judged first, however short the time is.
+    let trials = report["trials"].as_array().unwrap();
+    assert!(trials.iter().any(|trial| trial["family"] == "linear" && trial["rmse"].is_number()), "{trials:?}");
+    // The options that are named fit the same model.
+    let again = report["fit_again"].as_str().unwrap();
+    let output = lab.shell(&format!("mercer fit t.csv --target y {again} --json"));
+    let output: Value = serde_json::from_slice(&output.stdout).unwrap();
+    for key in ["loo_rmse", "norm", "objective"] {
+        assert!(close(number(&output, key), number(&report, key), 1e-6), "{key}: {again}");
+    }
     // An exponent can be asked for in both modes.
     let small = Lab::with_table("friedman1", 60);
     let named = small.json(&["fit", "t.csv", "--target", "y", "--exponent", "1.5", "--json"]);

@@ -111,11 +111,11 @@ fn other_losses_have_bounds_but_no_stability() {
 fn certificates_in_every_style() {
     let lab = Lab::with_table("sinc", 40);
     let certify = ["certify", "t.csv", "--target", "y", "-m", "1.5", "--lambda", "0.01"];
-    let csv = text(&lab.ok(&line(&[&certify, &["--format", "csv"]])));
+    let csv = text(&lab.ok(&line(&[&certify, &["--style", "csv"]])));
     assert!(csv.starts_with("part,what,variant,value\n") && csv.contains("stability,proved,1/n kept,"), "{csv}");
-    let markdown = text(&lab.ok(&line(&[&certify, &["--format", "markdown"]])));
+    let markdown = text(&lab.ok(&line(&[&certify, &["--style", "markdown"]])));
     assert!(markdown.lines().all(|line| line.is_empty() || line.starts_with('|')), "{markdown}");
-    let latex = text(&lab.ok(&line(&[&certify, &["--format", "latex"]])));
+    let latex = text(&lab.ok(&line(&[&certify, &["--style", "latex"]])));
     assert_eq!(latex.matches("\\begin{tabular}").count(), 4, "{latex}");
     lab.ok(&line(&[&certify, &["--output", "c.csv", "-q"]]));
     assert!(lab.numbers("c.csv", "value").len() > 60);

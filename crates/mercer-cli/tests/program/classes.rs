@@ -182,7 +182,7 @@ fn classes_that_training_did_not_know_count_as_wrong() {
     lab.file("new.csv", "a,b,c,kind\n0,0,p,ant\n0,0,q,dog\n0,0,zebra,ant\n0,0,p,\n");
     let output = lab.ok(&["predict", "m.mercer", "new.csv", "--output", "p.csv", "--probability"]);
     let said = error(&output);
-    assert!(said.contains("note: 1 rows have a class that training did not know; they count as wrong"), "{said}");
+    assert!(said.contains("note: 1 row with a class that training did not know; counted as wrong"), "{said}");
     assert!(said.contains("category that training did not know") && said.contains("accuracy 0.6667"), "{said}");
     let report = lab.json(&["predict", "m.mercer", "new.csv", "--json"]);
     assert_eq!(report["errors"]["prediction"]["unknown_classes"], 1);

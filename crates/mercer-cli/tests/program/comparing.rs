@@ -49,9 +49,9 @@ fn methods_side_by_side() {
     for part in ["80 rows", "4 folds", "RMSE ± sd", "mean rank", "gaussian-tuned", "█"] {
         assert!(page.contains(part), "{part}: {page}");
     }
-    let csv = text(&lab.ok(&line(&[&compare, &["--format", "csv"]])));
+    let csv = text(&lab.ok(&line(&[&compare, &["--style", "csv"]])));
     assert!(csv.starts_with("method,RMSE,sd,R²,mean rank,seconds per fit\n") && csv.lines().count() == 11, "{csv}");
-    let output = lab.ok(&line(&[&compare, &["--format", "markdown", "--verbose"]]));
+    let output = lab.ok(&line(&[&compare, &["--style", "markdown", "--verbose"]]));
     assert!(text(&output).lines().all(|line| line.starts_with('|')), "{}", text(&output));
     assert!(error(&output).contains("ridge, fold 2 of 4"), "{}", error(&output));
 }

@@ -34,14 +34,14 @@ fn tables_say_what_the_formula_does() {
     assert!(number(&effects[0], "positive") == 1.0 && number(&effects[0], "standard_error") > 0.0);
     let page = text(&lab.ok(&["effects", "m.mercer"]));
     assert!(page.contains("std. error") && page.contains("kind: tall − flat") && page.contains("fixed λ"), "{page}");
-    let latex = text(&lab.ok(&["effects", "m.mercer", "--format", "latex"]));
+    let latex = text(&lab.ok(&["effects", "m.mercer", "--style", "latex"]));
     assert!(
         latex.starts_with("\\begin{tabular}{lrrrrrr}")
             && latex.contains("tall $-$ flat")
             && latex.lines().count() == 10,
         "{latex}"
     );
-    let csv = text(&lab.ok(&["effects", "m.mercer", "--format", "csv"]));
+    let csv = text(&lab.ok(&["effects", "m.mercer", "--style", "csv"]));
     assert_eq!(csv.lines().count(), 5);
     assert!(lab.ok(&["effects", "m.mercer", "--quiet"]).stdout.is_empty());
 }
@@ -73,17 +73,14 @@ fn linear_functions_and_other_losses_say_what_is_missing() {
     let refused = lab.fails(&["effects", "l.mercer"], 1);
     assert!(error(&refused).contains("--data"), "{}", error(&refused));
     let bare = text(&lab.ok(&["effects", "l.mercer", "t.csv"]));
-    assert!(
-        bare.contains("Without standard errors: the model does not hold") && !bare.contains("std. error"),
-        "{bare}"
-    );
+    assert!(bare.contains("No standard errors: the model does not hold") && !bare.contains("std. error"), "{bare}");
     let whole = lab.json(&["effects", "l.mercer", "--data", "t.csv", "--json"]);
     let effect = &whole["targets"][0]["effects"][0];
     assert!(number(effect, "standard_error") > 0.0 && close(number(effect, "mean"), 3.0, 0.05), "{effect}");
     let huber = ["fit", "t.csv", "--target", "y", "--loss", "huber", "--kernel", "gaussian", "--lambda", "1e-4"];
     lab.ok(&[&huber[..], &["-q", "--output", "h.mercer"]].concat());
     let page = text(&lab.ok(&["effects", "h.mercer", "t.csv"]));
-    assert!(page.contains("Without standard errors: its loss is huber"), "{page}");
+    assert!(page.contains("No standard errors: they exist for the squared loss with the penalty λ‖f‖ᵐ only; of this model its loss is huber"), "{page}");
     let logistic =
         ["fit", "t.csv", "--target", "kind", "--loss", "logistic", "--kernel", "gaussian", "--lambda", "1e-2"];
     lab.ok(&[&logistic[..], &["-q", "--output", "c.mercer"]].concat());

@@ -104,10 +104,10 @@ fn a_parameter_in_the_words_of_every_algorithm() {
     lab.ok(&line(&[&run, &["--output", "c.csv", "--quiet"]]));
     assert_eq!(lab.numbers("c.csv", "value").len(), names.len());
     for (style, part) in [("markdown", "| ivanov | τ |"), ("latex", "$\\tau$"), ("csv", "ivanov,τ,")] {
-        let table = text(&lab.ok(&line(&[&run, &["--format", style]])));
+        let table = text(&lab.ok(&line(&[&run, &["--style", style]])));
         assert!(table.contains(part), "{table}");
     }
-    let latex = text(&lab.ok(&line(&[&run, &["--to", "ivanov", "--format", "latex"]])));
+    let latex = text(&lab.ok(&line(&[&run, &["--to", "ivanov", "--style", "latex"]])));
     assert!(latex.contains("$\\Phi$ median") && latex.is_ascii(), "{latex}");
 }
 
@@ -149,7 +149,7 @@ fn a_distance_counts_edits() {
     assert!(page.contains("distance 2: 1 added, 0 removed, 1 changed"), "{page}");
     lab.file("d.csv", "x,z\n1,2\n");
     let found = error(&lab.fails(&["distance", "a.csv", "d.csv"], 1));
-    assert!(found.contains("only in the first: \"k\", \"y\"; only in the second: \"z\""), "{found}");
+    assert!(found.contains("got \"k\", \"y\" in the first table only, \"z\" in the second table only"), "{found}");
     lab.file("e.csv", "x,k,y\n1,a,\n");
     let found = error(&lab.fails(&["distance", "a.csv", "e.csv"], 1));
     assert!(found.contains("e.csv") && found.contains("row 1, column \"y\": the cell is missing"), "{found}");

@@ -6,7 +6,7 @@ use mercer::data::{Roles, Scale};
 use mercer::{Fit, kernel};
 use serde_json::Value;
 
-use crate::lab::{Lab, error, hash, line};
+use crate::lab::{Lab, bare, error, hash, line};
 
 #[test]
 fn the_prediction_column_is_the_library_s_bit_for_bit() {
@@ -34,7 +34,7 @@ fn the_prediction_column_is_the_library_s_bit_for_bit() {
         }
         lab.ok(&arguments);
         let model = fit.fit_frame(&training, &roles).unwrap().model;
-        assert_eq!(lab.bytes("m.mercer"), mercer::format::to_bytes(&model).unwrap(), "{spec}: another model");
+        assert_eq!(lab.model("m.mercer"), mercer::format::to_bytes(&model).unwrap(), "{spec}: another model");
         let want: Vec<u64> = model.predict_frame(&new).unwrap()[0].iter().map(|v| v.unwrap().to_bits()).collect();
 
         lab.ok(&["predict", "m.mercer", "new.csv", "--output", "p.csv", "--quiet"]);
@@ -63,13 +63,13 @@ fn standard_input_and_output() {
     let model = lab.bytes("m.mercer");
     // The table from standard input, the model to standard output, the report beside it.
     let piped = lab.ok_on(&["fit", "-", "--target", "y", "-k", "gaussian", "--output", "-"], &table);
-    assert_eq!(piped.stdout, model);
+    assert_eq!(bare(&piped.stdout), bare(&model));
     assert!(error(&piped).contains("leave-one-out RMSE"), "{}", error(&piped));
     let piped = lab.ok_on(&["fit", "-", "--target", "y", "-k", "gaussian", "--output", "-", "--json"], &table);
-    assert_eq!(piped.stdout, model);
+    assert_eq!(bare(&piped.stdout), bare(&model));
     assert!(serde_json::from_str::<Value>(&error(&piped)).unwrap()["n"] == 40);
     let quiet = lab.ok_on(&["fit", "-", "--target", "y", "-k", "gaussian", "--output", "-", "--quiet"], &table);
-    assert!(quiet.stdout == model && quiet.stderr.is_empty());
+    assert!(bare(&quiet.stdout) == bare(&model) && quiet.stderr.is_empty());
 
     lab.ok(&["predict", "m.mercer", "t.csv", "--output", "p.csv", "--quiet"]);
     let predicted = lab.bytes("p.csv");
@@ -97,7 +97,7 @@ fn every_table_format_gives_the_same_model() {
         let (table, predicted) = (format!("t.{format}"), format!("p.{format}"));
         lab.ok(&["generate", "friedman3", "--rows", "70", "--noise", "0.1", "--output", &table]);
         lab.ok(&["fit", &table, "--target", "y", "-k", "gaussian", "--output", "m.mercer", "--quiet"]);
-        models.insert(hash(&lab.bytes("m.mercer")));
+        models.insert(hash(&lab.model("m.mercer")));
         lab.ok(&["predict", "m.mercer", &table, "--output", &predicted, "--quiet"]);
         let column = lab.column(&predicted, "prediction");
         assert_eq!(column.len(), 70, "{format}");
@@ -109,7 +109,7 @@ fn every_table_format_gives_the_same_model() {
             &["fit", "-", "--target", "y", "-k", "gaussian", "--output", "m.mercer", "--quiet"],
             &lab.bytes(&table),
         );
-        models.insert(hash(&lab.bytes("m.mercer")));
+        models.insert(hash(&lab.model("m.mercer")));
     }
     assert_eq!((models.len(), predictions.len()), (1, 1), "{models:?}");
     // From one format to another.
@@ -145,7 +145,7 @@ fn every_table_format_gives_the_same_model() {
         &["svm.txt", "--target", "y", "--format", "libsvm"],
     ] {
         lab.ok(&line(&[&["fit", "-k", "gaussian", "--output", "m.mercer", "--quiet"], arguments]));
-        models.insert(hash(&lab.bytes("m.mercer")));
+        models.insert(hash(&lab.model("m.mercer")));
     }
     assert_eq!(models.len(), 1, "{models:?}");
     // Without a header the columns are x1, x2, x3.

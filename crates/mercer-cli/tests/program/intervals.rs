@@ -25,8 +25,19 @@ fn columns_hold_what_the_library_finds() {
         ("cv+", Method::CvPlus(Folds::random(120, 5, 3).unwrap())),
         ("gaussian-process", Method::GaussianProcess),
     ] {
-        let run =
-            ["predict", "m.mercer", "new.csv", "--interval", "0.9", "--method", name, "--folds", "5", "--seed", "3"];
+        let run = [
+            "predict",
+            "m.mercer",
+            "new.csv",
+            "--interval",
+            "0.9",
+            "--interval-method",
+            name,
+            "--folds",
+            "5",
+            "--seed",
+            "3",
+        ];
         let output = lab.ok(&[&run[..], &["--output", "p.csv", "--name", "f"]].concat());
         let wanted = Intervals::new(&model, model.training().unwrap(), &method, 0.9, None).unwrap();
         let wanted = wanted.at_frame(&new, None).unwrap().swap_remove(0);
@@ -145,7 +156,7 @@ fn what_cannot_have_an_interval_is_told_why() {
     for level in ["0", "1", "1.5", "nan", "ninety"] {
         lab.fails(&["predict", "m.mercer", "new.csv", "--interval", level], 2);
     }
-    lab.fails(&["predict", "m.mercer", "new.csv", "--method", "cv+"], 2);
+    lab.fails(&["predict", "m.mercer", "new.csv", "--interval-method", "cv+"], 2);
 }
 
 #[test]
@@ -167,7 +178,7 @@ fn models_on_landmarks_have_intervals_from_their_table() {
     let refused = error(&lab.fails(&run, 1));
     assert!(refused.contains("--data"), "{refused}");
     for method in ["jackknife+", "cv+", "gaussian-process"] {
-        let report = lab.json(&[&run[..], &["--data", "t.csv", "--method", method]].concat());
+        let report = lab.json(&[&run[..], &["--data", "t.csv", "--interval-method", method]].concat());
         let share = number(&report["interval"]["coverage"]["prediction"], "share");
         assert!((0.8..=1.0).contains(&share), "{method}: {share}");
     }

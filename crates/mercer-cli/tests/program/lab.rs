@@ -46,6 +46,11 @@ impl Lab {
         command
     }
 
+    /// The bytes of a model without what they say of its making: the same function is the same bytes, however it was asked for.
+    pub fn model(&self, name: &str) -> Vec<u8> {
+        bare(&self.bytes(name))
+    }
+
     /// A run that must end with 0.
     pub fn ok(&self, arguments: &[&str]) -> Output {
         self.ok_on(arguments, &[])
@@ -100,6 +105,13 @@ impl Lab {
     pub fn column(&self, file: &str, name: &str) -> Vec<u64> {
         self.numbers(file, name).into_iter().map(f64::to_bits).collect()
     }
+}
+
+/// See [`Lab::model`].
+pub fn bare(bytes: &[u8]) -> Vec<u8> {
+    let mut model = mercer::format::from_bytes(bytes).unwrap();
+    model.set_provenance(mercer::Provenance::of_this_version());
+    mercer::format::to_bytes(&model).unwrap()
 }
 
 pub fn text(output: &Output) -> String {

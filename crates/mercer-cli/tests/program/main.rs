@@ -21,6 +21,7 @@ mod linear;
 mod losses;
 mod many_rows;
 mod moments;
+mod origins;
 mod paths;
 mod plans;
 mod predicting;

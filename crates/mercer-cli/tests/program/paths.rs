@@ -69,13 +69,13 @@ fn a_path_at_given_points_in_every_style() {
         ["path", "t.csv", "--target", "y", "--lambda", "1e-6..1:40", "-m", "1.5", "--criterion", "loo,kfold:5,aicc"];
     let page = text(&lab.ok(&path));
     assert!(page.contains("exponent 1.5") && page.contains("kfold:5"), "{page}");
-    let csv = text(&lab.ok(&line(&[&path, &["--format", "csv"]])));
+    let csv = text(&lab.ok(&line(&[&path, &["--style", "csv"]])));
     assert_eq!(csv.lines().count(), 41, "{csv}");
     assert!(csv.starts_with("λ,effective ridge,norm,dof,train RMSE,loo,kfold:5,aicc\n"), "{csv}");
-    let markdown = text(&lab.ok(&line(&[&path, &["--format", "markdown"]])));
+    let markdown = text(&lab.ok(&line(&[&path, &["--style", "markdown"]])));
     assert!(markdown.lines().count() == 42 && markdown.lines().all(|line| line.starts_with('|')), "{markdown}");
     assert_eq!(markdown.matches("**").count(), 6, "{markdown}");
-    let latex = text(&lab.ok(&line(&[&path, &["--format", "latex"]])));
+    let latex = text(&lab.ok(&line(&[&path, &["--style", "latex"]])));
     assert!(latex.starts_with("\\begin{tabular}") && latex.ends_with("\\end{tabular}\n"), "{latex}");
     let report = lab.json(&line(&[&path, &["--json"]]));
     assert_eq!(report["lambdas"].as_array().unwrap().len(), 40);

@@ -132,7 +132,7 @@ fn plans_are_tables() {
         page.contains("eigendecomposition") && page.contains("mercer moments") && page.contains("certificate"),
         "{page}"
     );
-    let markdown = text(&lab.ok(&["plan", "t.csv", "--target", "y", "--kernel", "matern52", "--format", "markdown"]));
+    let markdown = text(&lab.ok(&["plan", "t.csv", "--target", "y", "--kernel", "matern52", "--style", "markdown"]));
     assert!(markdown.starts_with("|  | method | landmarks | memory | time | certificate |"), "{markdown}");
     let quiet = lab.ok(&["plan", "t.csv", "--target", "y", "--quiet", "--output", "p.csv"]);
     assert!(quiet.stdout.is_empty());

@@ -89,7 +89,7 @@ fn intervals_are_the_same_bits() {
     let lab = lab();
     lab.file("full.csv", &table(ROWS / 2, 0, |_| false));
     for method in ["jackknife+", "cv+", "gaussian-process"] {
-        assert_same(&lab, method, &["numbers.mercer", "full.csv", "--interval", "0.9", "--method", method]);
+        assert_same(&lab, method, &["numbers.mercer", "full.csv", "--interval", "0.9", "--interval-method", method]);
     }
     lab.ok(&["predict", "numbers.mercer", "full.csv", "--output", "in.parquet", "--quiet", "--name", "before"]);
     lab.ok(&["generate", "sinc", "--rows", "20000", "--noise", "0.1", "--output", "sinc.csv"]);

@@ -96,12 +96,12 @@ fn reports_in_every_style() {
     {
         assert!(page.contains(part), "{part}: {page}");
     }
-    let csv = text(&lab.ok(&line(&[&stream, &["--format", "csv"]])));
+    let csv = text(&lab.ok(&line(&[&stream, &["--style", "csv"]])));
     assert!(csv.starts_with("rows,RMSE,last 100,running mean,λ,effective ridge,norm,method\n75,"), "{csv}");
     assert_eq!(csv.lines().count(), 4, "{csv}");
-    let markdown = text(&lab.ok(&line(&[&stream, &["--format", "markdown"]])));
+    let markdown = text(&lab.ok(&line(&[&stream, &["--style", "markdown"]])));
     assert!(markdown.lines().count() == 5 && markdown.lines().all(|line| line.starts_with('|')), "{markdown}");
-    let latex = text(&lab.ok(&line(&[&stream, &["--format", "latex"]])));
+    let latex = text(&lab.ok(&line(&[&stream, &["--style", "latex"]])));
     assert!(latex.starts_with("\\begin{tabular}{rrrrrrrl}"), "{latex}");
     // Fewer rows than the warm-up asks for, a model that is 0, other kernels, a packed table.
     let short =

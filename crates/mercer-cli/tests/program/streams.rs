@@ -19,9 +19,9 @@ fn whoever_stops_reading_is_no_error() {
         "mercer fit t.csv -k gaussian --target y --output - -q | head -c 1",
         "mercer inspect m.mercer | head -1",
         "mercer inspect m.mercer --json | true",
-        "mercer kernels | head -1",
-        "mercer kernels | true",
-        "mercer criteria | head -1",
+        "mercer list kernels | head -1",
+        "mercer list | true",
+        "mercer list criteria | head -1",
         "mercer path t.csv -t y | head -1",
         "mercer compare t.csv -t y --methods mean,ridge | true",
         "mercer completions zsh | head -1",
@@ -51,7 +51,7 @@ fn whoever_stops_reading_is_no_error() {
         }
     }
     assert_eq!(tried, 18 * 3 + 5 * 5);
-    assert_eq!(lab.bytes("m2.mercer"), lab.bytes("m.mercer"));
+    assert_eq!(lab.model("m2.mercer"), lab.model("m.mercer"));
 }
 
 #[test]
@@ -72,8 +72,8 @@ fn a_full_disk_is_an_error() {
         "mercer fit t.csv -k gaussian --target y --output - -q > /dev/full",
         "mercer inspect m.mercer > /dev/full",
         "mercer inspect m.mercer --json > /dev/full",
-        "mercer kernels > /dev/full",
-        "mercer criteria > /dev/full",
+        "mercer list kernels > /dev/full",
+        "mercer list criteria > /dev/full",
         "mercer path t.csv -t y > /dev/full",
         "mercer path t.csv -t y -q --output - > /dev/full",
         "mercer compare t.csv -t y --methods mean > /dev/full",

@@ -67,6 +67,11 @@ impl Batches {
         Ok(Batches { reader, schema, limit, promised, read: 0 })
     }
 
+    /// Rows that the file promises.
+    pub(crate) fn total_rows(&self) -> Option<usize> {
+        self.promised.try_into().ok()
+    }
+
     /// About `most` rows: whole batches, until there are at least that many.
     pub(super) fn next(&mut self, most: usize, name: &str) -> Result<Frame> {
         let mut table = Table::new(&self.schema, name, self.limit)?;

@@ -417,8 +417,10 @@ pub(crate) fn plain_numbers<'a>(frame: &'a Frame, name: &str) -> Result<&'a [f64
 fn usable_weights(name: &str, cells: &[f64], rows: &[usize]) -> Result<(Vec<f64>, f64)> {
     let largest = rows.iter().fold(0.0, |max: f64, &row| max.max(cells[row]));
     if let Some(&row) = rows.iter().find(|&&row| cells[row] < 1e-30 * largest) {
-        let problem =
-            format!("the weight {:e} is nothing beside the largest, {largest:e}; 0 leaves a row out", cells[row]);
+        let problem = format!(
+            "the weight {:e} is negligible next to the largest ({largest:e}); use 0 to exclude the row",
+            cells[row]
+        );
         return Err(Error::cell(row + 1, name, problem));
     }
     let power = exponent_of(largest);

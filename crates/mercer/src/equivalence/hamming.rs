@@ -74,8 +74,7 @@ pub fn hamming(first: &Frame, second: &Frame) -> Result<HammingDistance> {
 pub fn refuse_missing(frame: &Frame) -> Result<()> {
     for (name, column) in frame.iter() {
         if let Some(row) = (0..column.len()).find(|row| column.is_missing(*row)) {
-            let problem =
-                "the cell is missing, and whether it equals another cannot be said; fill it or leave the row out";
+            let problem = "the cell is missing, so it cannot be compared; fill it in or remove the row";
             return Err(Error::cell(row + 1, name, problem));
         }
     }
@@ -90,11 +89,11 @@ fn check_columns(first: &Frame, second: &Frame) -> Result<()> {
     if !only_first.is_empty() || !only_second.is_empty() {
         let part = |names: Vec<String>, which: &str| match names.len() {
             0 => None,
-            _ => Some(format!("only in the {which}: {}", abridged(&names))),
+            _ => Some(format!("{} in the {which} table only", abridged(&names))),
         };
         let parts: Vec<String> =
             [part(only_first, "first"), part(only_second, "second")].into_iter().flatten().collect();
-        return Err(Error::argument("the columns of both tables", "the same, by name", parts.join("; ")));
+        return Err(Error::argument("the columns of both tables", "the same, by name", parts.join(", ")));
     }
     for (name, column) in first.iter() {
         let kind = |column: &Column| if matches!(column, Column::Number(_)) { "numbers" } else { "text" };

@@ -212,7 +212,7 @@ impl Listing<'_> {
         let needs = format!("{} would need {}", exact.method.describe(), plan::bytes(exact.bytes));
         match (plan.method, self.fit.reduce) {
             (Method::Primal, _) => "the function is linear and has fewer features than rows".into(),
-            (Method::Cholesky, _) => "λ is given and the exponent is 2: one factorisation is enough".into(),
+            (Method::Cholesky, _) => "λ is given and the exponent is 2, so one factorisation suffices".into(),
             (Method::Band, _) => "only λ is chosen, at exponent 2: no eigenvectors are needed".into(),
             (Method::LowRank { rank, .. } | Method::ManyLandmarks { rank }, Reduce::ToRank(_)) => {
                 format!("{rank} landmarks were asked for")

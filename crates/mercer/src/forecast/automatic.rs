@@ -23,7 +23,7 @@ impl Automatic {
             }
         } else if self.has_chosen_lambda(&design) {
             // Any λ: the method does not depend on it.
-            let reason = "a search has chosen λ and exponent 2 by then: one factorisation is enough";
+            let reason = "λ is already chosen when this fit runs, so one factorisation suffices";
             (fit.exponents(&[2.0]).lambda(1.0), Some(reason.to_owned()))
         } else {
             (fit, None)
