@@ -57,7 +57,7 @@ pub fn run(options: &CompareOptions, common: &Common) -> anyhow::Result<Done> {
     for path in [&options.svg, &options.shown.output].into_iter().flatten() {
         files::check_folder(path)?;
     }
-    let frame = mercer_io::read(&options.table, &options.reading.to_read_options())?.frame;
+    let frame = files::read_table(&options.table, &options.reading.to_read_options())?.frame;
     let roles = options.columns.to_roles_of_one_target(&frame)?;
     let is_text = matches!(frame.column(&roles.targets[0]), Ok(Column::Text(_)));
     let of_classes = options.classify || is_text || options.methods.iter().any(|method| method.is_of_classes());

@@ -16,7 +16,7 @@ pub fn run(options: &DistanceOptions, common: &Common) -> anyhow::Result<Done> {
         return Err(Usage("standard input can be one of the tables, not both".into()).into());
     }
     let read = |path: &String| -> anyhow::Result<Frame> {
-        let frame = mercer_io::read(path, &options.reading.to_read_options())?.frame;
+        let frame = crate::files::read_table(path, &options.reading.to_read_options())?.frame;
         refuse_missing(&frame).with_context(|| path.clone())?;
         Ok(frame)
     };

@@ -25,7 +25,7 @@ pub fn run(options: &EffectsOptions, common: &Common) -> anyhow::Result<Done> {
         return importance::run(&model, options, common);
     }
     let reading = options.reading.to_read_options();
-    let table = options.table.as_ref().map(|path| mercer_io::read(path, &reading)).transpose()?;
+    let table = options.table.as_ref().map(|path| files::read_table(path, &reading)).transpose()?;
     // Where the model tells none the library finds its own rows, and says why there are no errors.
     let training = match &options.training.data {
         Some(_) => intervals::training(&model, &options.training, &reading)?,

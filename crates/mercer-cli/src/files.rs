@@ -4,6 +4,7 @@ use std::io::{Read, Write};
 use std::path::Path;
 
 use mercer::format;
+use mercer_io::{ReadOptions, Table};
 
 /// The place must exist.
 pub fn check_folder(path: &str) -> anyhow::Result<()> {
@@ -22,6 +23,18 @@ pub fn check_model_place(path: &str) -> anyhow::Result<()> {
         anyhow::bail!("{path} exists and is not a model file; it is left as it is (remove it, or choose another name)");
     }
     Ok(())
+}
+
+/// Reads a table, and says on standard error what should be known about how it was read.
+pub fn read_table(path: &str, options: &ReadOptions) -> mercer_io::Result<Table> {
+    let table = mercer_io::read(path, options)?;
+    notes(path, &table.notes);
+    Ok(table)
+}
+
+/// What should be known about how a table was read.
+pub fn notes(path: &str, notes: &[String]) {
+    notes.iter().for_each(|note| say!("note: {path}: {note}"));
 }
 
 /// Whether a file is a model, told by its first bytes.

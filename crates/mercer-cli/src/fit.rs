@@ -124,7 +124,9 @@ pub fn run(options: &FitOptions, common: &Common) -> anyhow::Result<Done> {
 fn read(options: &FitOptions, path: &str) -> anyhow::Result<(Table, Option<DataFile>)> {
     let keeps = options.output.is_some() || options.json;
     let of_bytes = |bytes: &[u8]| keeps.then(|| DataFile::of_bytes(path, bytes));
-    Ok(mercer_io::read_and(path, &options.reading.to_read_options(), of_bytes)?)
+    let (table, file) = mercer_io::read_and(path, &options.reading.to_read_options(), of_bytes)?;
+    files::notes(path, &table.notes);
+    Ok((table, file))
 }
 
 /// The place and size of a model that was saved.

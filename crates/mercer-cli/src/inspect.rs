@@ -2,14 +2,15 @@
 
 use std::io::Write;
 
-use mercer::data::{Feature, Missing, TextAs};
+use mercer::data::{Feature, Missing, Reading, TextAs};
 use mercer::{Meaning, Model, Probability, Provenance};
 
 use crate::args::InspectOptions;
 use crate::outcome::Done;
 use crate::predict::load;
 use crate::report::{
-    Page, certificate_line, errors_line, integer, low_rank_line, penalty_line, rounding_line, rows, scale_name, short,
+    Page, certificate_line, columns, errors_line, integer, low_rank_line, penalty_line, rounding_line, rows, scale_name,
+    short,
 };
 use crate::{coefficients, conversions, json};
 
@@ -27,8 +28,9 @@ pub fn run(options: &InspectOptions) -> anyhow::Result<Done> {
     }
     page.line("features", &format!("{}, {}", encoder.columns().len(), scale_name(encoder.scale)));
     for feature in &encoder.features {
-        page.line("", &describe(feature));
+        page.line("", &describe(feature, encoder.facts.reading(feature.name())));
     }
+    columns::lines(&mut page, encoder, false);
     page.line(
         "missing",
         match encoder.missing {
@@ -165,10 +167,17 @@ fn minus(what: &str, number: f64) -> String {
     }
 }
 
-fn describe(feature: &Feature) -> String {
+fn describe(feature: &Feature, reading: &Reading) -> String {
+    let unit = match reading {
+        Reading::Number => String::new(),
+        reading => format!(" ({})", reading.describe()),
+    };
     match feature {
+        Feature::Number { name, shift, .. } if feature.is_constant() => {
+            format!("{name}{unit}: constant ({}), ignored", short(*shift))
+        }
         Feature::Number { name, log: None, shift, scale, .. } => {
-            format!("{name}: ({}) / {}", minus("x", *shift), short(*scale))
+            format!("{name}{unit}: ({}) / {}", minus("x", *shift), short(*scale))
         }
         Feature::Number { name, log: Some(log), shift, scale, .. } => {
             let sign = if log.unit < 0.0 { "−" } else { "" };

@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 
 use crate::effects::importance::column;
 use crate::fit::{Found, Search};
+use crate::report::columns;
 use crate::{again, coefficients, conversions};
 
 /// What `fit --json` prints: one object, with the facts of a single target at its top level and those of
@@ -151,6 +152,7 @@ pub fn model(model: &Model) -> Value {
     let first = model.summaries().first();
     object.insert("n".into(), json!(first.map_or(0, |summary| summary.rows)));
     object.insert("features".into(), json!(model.encoder().feature_names()));
+    object.insert("columns".into(), columns::to_json(model.encoder()));
     object.insert("kernel".into(), json!(model.kernel().spec()));
     object.insert("has_learned_map".into(), json!(model.encoder().projection.is_some()));
     object.insert("scale".into(), json!(model.encoder().scale));

@@ -97,6 +97,18 @@ fn remedy(error: &anyhow::Error) -> Option<String> {
         Error::MissingCell { .. } => {
             Some("--missing drop leaves such rows out; --missing mean fills in the column's mean".into())
         }
+        Error::Cell { problem, column, .. } if problem.contains(" may be ") => Some(grouping_remedy(problem, column)),
+        Error::Cell { problem, column, .. } if problem.contains("as a mark of missing cells") => {
+            let mark = problem.split('"').nth(1).unwrap_or_default();
+            Some(format!("--na {mark:?} if it marks missing cells; --categorical {column:?} if it is a category"))
+        }
+        Error::Cell { problem, column, .. }
+            if ["write dates as", "convert the column", "give every cell", "of different kinds"]
+                .iter()
+                .any(|phrase| problem.contains(phrase)) =>
+        {
+            Some(format!("--categorical {column:?} if the column holds names; --drop {column:?} to leave it out"))
+        }
         Error::Cell { problem, column, .. } if problem.ends_with("is not a number") => Some(format!(
             "--decimal comma if \",\" is the decimal mark; --categorical {column:?} if the column holds names; \
              --drop {column:?} to leave it out"
@@ -110,5 +122,20 @@ fn remedy(error: &anyhow::Error) -> Option<String> {
         }
         Error::NotAKernel(text) if text.contains("scale the features") => Some("--scale standard".into()),
         _ => None,
+    }
+}
+
+/// The two ways in which `"3,000" may be 3000 or 3` can be read.
+fn grouping_remedy(problem: &str, column: &str) -> String {
+    let (found, values) = problem.split_once(" may be ").unwrap_or_default();
+    let (grouped, decimal) = values.split_once(" or ").unwrap_or_default();
+    let number = found.split('"').nth(1).unwrap_or_default();
+    let is_beside = found.contains(" beside ");
+    match (number.contains(','), is_beside) {
+        (true, false) => format!("--thousands comma reads {grouped}; --decimal comma reads {decimal}"),
+        (true, true) => {
+            format!("--thousands comma (and not --decimal comma) reads {grouped}; --thousands none reads {decimal}")
+        }
+        _ => format!("--thousands point reads {grouped}; --thousands none reads {decimal} in {column:?}"),
     }
 }

@@ -35,7 +35,7 @@ pub fn run(options: &PathOptions, common: &Common) -> anyhow::Result<Done> {
         files::check_folder(path)?;
     }
     moments::refuse_file(&options.table, "path")?;
-    let table = mercer_io::read(&options.table, &options.reading.to_read_options())?;
+    let table = files::read_table(&options.table, &options.reading.to_read_options())?;
     let roles = options.columns.to_roles_of_one_target(&table.frame)?;
     let progress = Progress::start(common.quiet);
     let fitted = named(options.kernel.0.clone(), options.scale, &options.rows)

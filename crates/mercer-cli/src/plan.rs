@@ -31,7 +31,7 @@ pub fn run(options: &PlanOptions, common: &Common) -> anyhow::Result<Done> {
         let text = "is for kernels: penalties of linear functions are solved in memory of a few copies of the table";
         return Err(Usage(format!("mercer plan {text}")).into());
     }
-    let table = mercer_io::read(&options.table, &options.reading.to_read_options())?;
+    let table = files::read_table(&options.table, &options.reading.to_read_options())?;
     let roles = fit.columns.to_roles(&table.frame)?;
     let progress = Progress::start(common.quiet);
     progress.show("measuring this machine".into());

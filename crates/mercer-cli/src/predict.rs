@@ -30,7 +30,7 @@ pub fn run(options: &PredictOptions, common: &Common) -> anyhow::Result<Done> {
     let reading = options.reading.to_read_options();
     let table = match parts::run(&model, options, common, &progress, started)? {
         Streamed::Done => return Ok(Done::Certified),
-        Streamed::No(None) => mercer_io::read(&options.table, &reading)?,
+        Streamed::No(None) => crate::files::read_table(&options.table, &reading)?,
         Streamed::No(Some(table)) => table,
     };
     let mut answer = Answer::of(&model, &table.frame, options)?;
@@ -117,7 +117,9 @@ impl Answer {
         let unknown = unknown.into_iter().map(|(column, count)| (column.to_owned(), count)).collect();
         let first = added.first().map(|(_, column)| column);
         let left_out = first.map_or(0, |column| (0..frame.rows()).filter(|row| column.is_missing(*row)).count());
-        Ok(Answer { added, tally: Tally { rows: frame.rows(), left_out, scores, unknown, intervals: None } })
+        let plain = model.encoder().without_unit(frame);
+        let plain = plain.into_iter().map(|(column, reading)| (column.to_owned(), reading.describe())).collect();
+        Ok(Answer { added, tally: Tally { rows: frame.rows(), left_out, scores, unknown, plain, intervals: None } })
     }
 
     fn add_intervals(&mut self, maker: &Maker<'_>, frame: &Frame, observer: Option<&Observer>) -> mercer::Result<()> {

@@ -1,6 +1,7 @@
 //! Reports for people: one screen, every number earned.
 
 mod automatic;
+pub mod columns;
 mod confusion;
 pub mod fit;
 pub mod learn;

@@ -54,6 +54,7 @@ pub fn run(options: &StreamOptions, common: &Common) -> anyhow::Result<Done> {
     let Some(first) = parts.next(options.warm_up)? else {
         anyhow::bail!("the table has no rows; at least one is needed");
     };
+    files::notes(&options.table, parts.notes());
     let progress = Progress::start(common.quiet);
     let mut run = Run::new(options, common, &first, progress)?;
     run.learn(&first)?;

@@ -3,16 +3,16 @@
 //! The file is read twice at most: first every cell as a number, in place and without a copy; then the
 //! columns that turned out to be text, as strings. Numbers, the common case, never become strings.
 
-use std::collections::HashSet;
 use std::io::Read;
 
 use csv::ByteRecord;
-use mercer::data::{Column, Frame};
+use mercer::data::{Column, Frame, Thousands};
 
 use crate::error::{Error, Result};
-use crate::number::{self, Cell};
-use crate::sniff;
+use crate::grouping::{Decimals, Meaning};
+use crate::number::{Cell, Words};
 use crate::{MAX_COLUMNS, ReadOptions};
+use crate::{header, preamble, sniff};
 
 /// The bytes a table came from, so that its cells can be written again letter for letter.
 #[derive(Debug, Clone)]
@@ -58,8 +58,10 @@ pub(crate) struct Before {
 }
 
 /// Reads a table.
-pub(crate) fn read(bytes: Vec<u8>, name: &str, options: &ReadOptions) -> Result<(Frame, CsvSource)> {
-    read_part(bytes, name, options, Before::default(), &[])
+pub(crate) fn read(bytes: Vec<u8>, name: &str, options: &ReadOptions) -> Result<(Frame, CsvSource, Vec<String>)> {
+    let (bytes, above) = preamble::skip_bytes(bytes, options, name)?;
+    let options = ReadOptions { separator: options.separator.or(above.separator), ..options.clone() };
+    read_part(bytes, name, &options, Before { lines: above.lines, rows: 0 }, &[])
 }
 
 /// Reads a part of a table: its header, if it has one, and some of its rows.
@@ -69,8 +71,14 @@ pub(crate) fn read_part(
     options: &ReadOptions,
     before: Before,
     texts: &[bool],
-) -> Result<(Frame, CsvSource)> {
+) -> Result<(Frame, CsvSource, Vec<String>)> {
     let bytes = as_utf8(bytes, name)?;
+    let decimal_mark = if options.decimal_comma { ',' } else { '.' };
+    if options.thousands == Thousands::Mark(decimal_mark) {
+        let problem =
+            format!("thousands and decimals cannot both be marked by {decimal_mark:?}; name another mark for one");
+        return Err(Error::format(name, problem));
+    }
     let separator = separator(&bytes, name, options)?;
     let bytes = if separator == b' ' { sniff::collapse(&bytes).into_owned() } else { bytes };
     let crlf = bytes.iter().position(|&byte| byte == b'\n').is_some_and(|end| bytes[..end].ends_with(b"\r"));
@@ -85,24 +93,41 @@ pub(crate) fn read_part(
     if first.len() > MAX_COLUMNS {
         return Err(Error::format(name, too_wide(first.len())));
     }
-    source.header = options.header.unwrap_or_else(|| !is_data(&first, decimal_comma));
+    let marks = options.marks();
+    let words = Words::new(marks, &options.missing);
+    let (has_header, note) = match options.header {
+        Some(given) => (given, None),
+        None => header::is_there(&first, &source, &words),
+    };
+    source.header = has_header;
+    let mut notes: Vec<String> = note.into_iter().collect();
     let names = if source.header {
-        header_names(&first, name)?
+        header::names(&first, name)?
     } else {
         (1..=first.len()).map(|index| format!("x{index}")).collect()
     };
 
-    let mut numbers = Pass { source: &source, name, names: &names, before }.numbers()?;
+    let pass = Pass { source: &source, name, names: &names, before, words: &words };
+    let mut numbers = pass.numbers(marks.thousands == Thousands::Unknown)?;
     // What was text in an earlier part stays text: 007 is a name there, not 7.
     numbers.columns.iter_mut().zip(texts).filter(|(_, is_text)| **is_text).for_each(|(column, _)| *column = None);
     let rows = numbers.rows;
-    let columns = Pass { source: &source, name, names: &names, before }.text(numbers)?;
+    let decimals = std::mem::take(&mut numbers.decimals);
+    let columns = pass.text(numbers)?;
     (source.rows, source.columns) = (rows, columns.len());
     let mut frame = Frame::new(rows);
-    for (name, column) in names.into_iter().zip(columns) {
+    for (place, ((name, column), decimals)) in names.into_iter().zip(columns).zip(decimals).enumerate() {
+        let is_number = matches!(column, Column::Number(_));
+        let meaning = decimals.meaning(&name).filter(|_| is_number);
         frame.push(name, column)?;
+        match meaning {
+            Some(Meaning::Doubt(row, problem)) => frame.add_doubt(place, row, problem),
+            Some(Meaning::Note(note)) => notes.push(note),
+            None => {}
+        }
     }
-    Ok((frame, source))
+    frame.read_texts(marks, |place| texts.get(place).copied().unwrap_or(false));
+    Ok((frame, source, notes))
 }
 
 /// What is wrong with a table of `columns` columns.
@@ -123,7 +148,7 @@ fn as_utf8(mut bytes: Vec<u8>, name: &str) -> Result<Vec<u8>> {
 /// The separator that was asked for, or the one the file shows.
 fn separator(bytes: &[u8], name: &str, options: &ReadOptions) -> Result<u8> {
     match options.separator {
-        Some(b',') if options.decimal_comma => Err(Error::format(
+        Some(b',') if options.decimal_comma && !sniff::has_quoted_commas(bytes) => Err(Error::format(
             name,
             "the separator cannot be a comma when the decimal sign is one; name another separator",
         )),
@@ -141,6 +166,9 @@ fn separator(bytes: &[u8], name: &str, options: &ReadOptions) -> Result<u8> {
                 // The extension says which of two possible separators is meant.
                 candidates.sort_by_key(|&candidate| candidate != b'\t');
             }
+            if options.decimal_comma && !sniff::separates(bytes, &candidates) && sniff::has_quoted_commas(bytes) {
+                return Ok(b',');
+            }
             Ok(sniff::separator(bytes, &candidates))
         }
     }
@@ -152,54 +180,11 @@ pub(crate) fn is_tsv(name: &str) -> bool {
     lower.strip_suffix(".gz").unwrap_or(&lower).ends_with(".tsv")
 }
 
-/// Whether a first row is data: all its cells are numbers, where some but not all may be missing.
-fn is_data(first: &ByteRecord, decimal_comma: bool) -> bool {
-    let mut any = false;
-    first.iter().all(|cell| match number::cell(cell, decimal_comma) {
-        Cell::Number(number) => {
-            any |= !number.is_nan();
-            true
-        }
-        Cell::Text => false,
-    }) && any
-}
-
-/// The header's names: there must be one for every column, and no two the same.
-fn header_names(first: &ByteRecord, file: &str) -> Result<Vec<String>> {
-    let mut seen = HashSet::new();
-    let mut names = Vec::with_capacity(first.len());
-    for (index, cell) in first.iter().enumerate() {
-        let column = index + 1;
-        let Ok(name) = std::str::from_utf8(cell.trim_ascii()) else {
-            return Err(Error::format(
-                file,
-                format!("the name of column {column} is not UTF-8 text; save the file as UTF-8"),
-            ));
-        };
-        if name.is_empty() {
-            return Err(Error::format(
-                file,
-                format!(
-                    "every column must have a name; column {column} of the header has none; \
-                     name it, or say that the file has no header"
-                ),
-            ));
-        }
-        if !seen.insert(name) {
-            return Err(Error::format(
-                file,
-                format!("column names must differ; {name:?} stands twice in the header; rename one"),
-            ));
-        }
-        names.push(name.to_owned());
-    }
-    Ok(names)
-}
-
 /// The columns after the first pass: numbers, or `None` where a cell was no number.
 struct Numbers {
     rows: usize,
     columns: Vec<Option<Vec<f64>>>,
+    decimals: Vec<Decimals>,
 }
 
 /// One reading of the whole file.
@@ -208,11 +193,14 @@ struct Pass<'a> {
     name: &'a str,
     names: &'a [String],
     before: Before,
+    words: &'a Words,
 }
 
 impl Pass<'_> {
-    fn numbers(&self) -> Result<Numbers> {
+    fn numbers(&self, may_be_grouped: bool) -> Result<Numbers> {
         let mut columns: Vec<Option<Vec<f64>>> = vec![Some(Vec::new()); self.names.len()];
+        let mut decimals = vec![Decimals::default(); self.names.len()];
+        let mark = if self.source.decimal_comma { b',' } else { b'.' };
         let mut rows = 0;
         let mut last = 0;
         self.source.for_each(|header, record| {
@@ -224,10 +212,15 @@ impl Pass<'_> {
             if record.len() != columns.len() {
                 return Err(self.ragged(rows, record));
             }
-            for (cell, column) in record.iter().zip(&mut columns) {
+            for ((cell, column), decimals) in record.iter().zip(&mut columns).zip(&mut decimals) {
                 if let Some(numbers) = column {
-                    match number::cell(cell, self.source.decimal_comma) {
-                        Cell::Number(number) => numbers.push(number),
+                    match self.words.cell(cell) {
+                        Cell::Number(number) => {
+                            numbers.push(number);
+                            if may_be_grouped {
+                                decimals.see(cell, mark, rows - 1);
+                            }
+                        }
                         Cell::Text => *column = None,
                     }
                 }
@@ -235,7 +228,7 @@ impl Pass<'_> {
             Ok(())
         })?;
         self.refuse_open_quote(rows, last)?;
-        Ok(Numbers { rows, columns })
+        Ok(Numbers { rows, columns, decimals })
     }
 
     fn text(&self, numbers: Numbers) -> Result<Vec<Column>> {
@@ -256,7 +249,7 @@ impl Pass<'_> {
             for ((cell, column), name) in record.iter().zip(&mut columns).zip(self.names) {
                 if let Column::Text(cells) = column {
                     let row = self.before.rows + row;
-                    cells.push(text(cell).map_err(|problem| mercer::Error::cell(row, name, problem))?);
+                    cells.push(text(cell, self.words).map_err(|problem| mercer::Error::cell(row, name, problem))?);
                 }
             }
             Ok::<_, Error>(())
@@ -270,12 +263,17 @@ impl Pass<'_> {
         let separator = self.source.separator as char;
         let whole = if self.source.header { "the header" } else { "the first row" };
         let comma = if separator == ',' { ", and numbers with a decimal comma need that option" } else { "" };
+        let title = if self.source.header && record.len() > self.names.len() && self.before.rows == 0 {
+            "; lines above the header need --skip-rows or --comment"
+        } else {
+            ""
+        };
         Error::format(
             self.name,
             format!(
                 "row {row} (line {line}) has {}, {whole} has {}; \
                  with the separator {separator:?} every row must have as many; \
-                 cells that contain the separator need quotes{comma}",
+                 cells that contain the separator need quotes{comma}{title}",
                 cells(record.len()),
                 self.names.len(),
             ),
@@ -325,9 +323,11 @@ impl Pass<'_> {
 }
 
 /// A text cell without the blanks around it; `None` if it is missing.
-fn text(cell: &[u8]) -> Result<Option<String>, &'static str> {
+fn text(cell: &[u8], words: &Words) -> Result<Option<String>, &'static str> {
     let cell = cell.trim_ascii();
-    if number::is_missing(cell) {
+    // Excel writes ="007" to keep a text a text.
+    let cell = cell.strip_prefix(b"=\"").and_then(|cell| cell.strip_suffix(b"\"")).unwrap_or(cell);
+    if words.is_missing(cell) || matches!(words.cell(cell), Cell::Number(x) if x.is_nan()) {
         return Ok(None);
     }
     match std::str::from_utf8(cell) {
@@ -349,7 +349,7 @@ mod tests {
     use super::*;
 
     fn frame(text: &[u8]) -> Result<Frame> {
-        read(text.to_vec(), "t.csv", &ReadOptions::default()).map(|(frame, _)| frame)
+        read(text.to_vec(), "t.csv", &ReadOptions::default()).map(|(frame, ..)| frame)
     }
 
     fn problem(text: &[u8]) -> String {

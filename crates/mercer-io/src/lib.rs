@@ -15,14 +15,17 @@ mod columnar;
 mod csv;
 mod detect;
 mod error;
+mod grouping;
+mod header;
 mod input;
 mod libsvm;
 mod number;
+mod preamble;
 mod sniff;
 mod write;
 mod writer;
 
-use mercer::data::Frame;
+use mercer::data::{Frame, Marks, Thousands};
 
 pub use crate::detect::Format;
 pub use crate::error::{Error, Result};
@@ -46,11 +49,26 @@ pub struct ReadOptions {
     pub separator: Option<u8>,
     /// CSV: numbers are written with a decimal comma.
     pub decimal_comma: bool,
+    /// What separates groups of three digits.
+    pub thousands: Thousands,
     /// CSV: whether the first row names the columns; otherwise it does unless it is all numbers.
     pub header: Option<bool>,
+    /// CSV: marks of missing cells besides the usual ones.
+    pub missing: Vec<String>,
+    /// CSV: lines above the header that are passed over.
+    pub skip_rows: usize,
+    /// CSV: lines that begin with this character are passed over.
+    pub comment: Option<u8>,
     /// Bytes that the file, unpacked, and for LIBSVM, Parquet and Arrow the table may take. Without it
     /// the file may have any size, and those tables [`DENSE_LIMIT`].
     pub memory_limit: Option<u64>,
+}
+
+impl ReadOptions {
+    /// How texts write numbers.
+    pub(crate) fn marks(&self) -> Marks {
+        Marks { decimal_comma: self.decimal_comma, thousands: self.thousands }
+    }
 }
 
 /// A table, and for CSV the file it came from, so that its cells can be written again letter for letter.
@@ -61,12 +79,14 @@ pub struct Table {
     /// To write a changed one, make a new table of it with [`Table::from`]: this one's source would
     /// still be the old file.
     pub frame: Frame,
+    /// What should be known about how it was read.
+    pub notes: Vec<String>,
     source: Option<csv::CsvSource>,
 }
 
 impl From<Frame> for Table {
     fn from(frame: Frame) -> Self {
-        Table { frame, source: None }
+        Table { frame, notes: Vec::new(), source: None }
     }
 }
 
@@ -90,11 +110,15 @@ pub fn read_bytes(bytes: Vec<u8>, name: &str, options: &ReadOptions) -> Result<T
     let bytes = if input::is_gzip(&bytes) { input::gunzip(&bytes, name, options.memory_limit)? } else { bytes };
     match options.format.unwrap_or_else(|| Format::detect(name, &bytes)) {
         Format::Csv => {
-            let (frame, source) = csv::read(bytes, name, options)?;
-            Ok(Table { frame, source: Some(source) })
+            let (frame, source, notes) = csv::read(bytes, name, options)?;
+            Ok(Table { frame, notes, source: Some(source) })
         }
         Format::Libsvm => libsvm::read(&bytes, name, options).map(Table::from),
-        binary @ (Format::Parquet | Format::Arrow) => from_columnar(bytes, binary, name, options).map(Table::from),
+        binary @ (Format::Parquet | Format::Arrow) => {
+            let mut frame = from_columnar(bytes, binary, name, options)?;
+            frame.read_texts(options.marks(), |_| false);
+            Ok(frame.into())
+        }
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use mercer::data::{Marks, says_number};
+
 /// What a cell of a text file says, if it says a number.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Cell {
@@ -11,13 +13,42 @@ pub(crate) enum Cell {
     Text,
 }
 
-/// Reads a cell; blanks around it do not count.
-pub(crate) fn cell(cell: &[u8], decimal_comma: bool) -> Cell {
-    let cell = cell.trim_ascii();
-    match if decimal_comma { with_comma(cell) } else { plain(cell) } {
-        Some(number) => Cell::Number(number),
-        None if is_missing(cell) => Cell::Number(f64::NAN),
-        None => Cell::Text,
+/// How the cells of a file say numbers, and that there is none.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Words {
+    marks: Marks,
+    /// Marks of missing cells besides the usual ones, and those of them that are numbers.
+    missing: Vec<Vec<u8>>,
+    numbers: Vec<f64>,
+}
+
+impl Words {
+    pub(crate) fn new(marks: Marks, missing: &[String]) -> Self {
+        let missing: Vec<Vec<u8>> = missing.iter().map(|mark| mark.trim().as_bytes().to_vec()).collect();
+        let number = |mark: &Vec<u8>| if marks.decimal_comma { with_comma(mark) } else { plain(mark) };
+        Words { marks, numbers: missing.iter().filter_map(number).collect(), missing }
+    }
+
+    /// Reads a cell; blanks around it do not count.
+    pub(crate) fn cell(&self, cell: &[u8]) -> Cell {
+        let cell = cell.trim_ascii();
+        match if self.marks.decimal_comma { with_comma(cell) } else { plain(cell) } {
+            Some(number) if self.numbers.contains(&number) => Cell::Number(f64::NAN),
+            Some(number) => Cell::Number(number),
+            None if self.is_missing(cell) => Cell::Number(f64::NAN),
+            None => Cell::Text,
+        }
+    }
+
+    /// Whether a trimmed cell says that there is no value.
+    pub(crate) fn is_missing(&self, cell: &[u8]) -> bool {
+        is_missing(cell) || self.missing.iter().any(|mark| mark == cell)
+    }
+
+    /// Whether a cell says a number, a date or a time, perhaps with a unit.
+    pub(crate) fn says_number(&self, cell: &[u8]) -> bool {
+        matches!(self.cell(cell), Cell::Number(_))
+            || std::str::from_utf8(cell).is_ok_and(|text| says_number(text, self.marks))
     }
 }
 
@@ -26,7 +57,10 @@ pub(crate) fn cell(cell: &[u8], decimal_comma: bool) -> Cell {
 /// Every spelling of NaN is among them, because those parse as numbers: a column must not change
 /// which of its cells are missing when another cell turns it from numbers into text.
 pub(crate) fn is_missing(cell: &[u8]) -> bool {
-    const WORDS: [&[u8]; 8] = [b"", b"NA", b"N/A", b"null", b"NULL", b"None", b"?", b"."];
+    const WORDS: [&[u8]; 20] = [
+        b"", b"NA", b"N/A", b"n/a", b"N/a", b"null", b"NULL", b"None", b"?", b".", b"<NA>", b"#N/A", b"#NA", b"#NULL!",
+        b"#DIV/0!", b"#VALUE!", b"#REF!", b"#NAME?", b"#NUM!", b"=\"\"",
+    ];
     WORDS.contains(&cell)
         || cell.strip_prefix(b"-").or(cell.strip_prefix(b"+")).unwrap_or(cell).eq_ignore_ascii_case(b"nan")
 }
@@ -72,6 +106,10 @@ pub(crate) fn write(into: &mut String, number: f64, decimal_comma: bool) {
 mod tests {
     use super::*;
 
+    fn cell(cell: &[u8], decimal_comma: bool) -> Cell {
+        Words::new(Marks { decimal_comma, ..Marks::default() }, &[]).cell(cell)
+    }
+
     fn number(text: &str) -> Option<f64> {
         match cell(text.as_bytes(), false) {
             Cell::Number(number) => Some(number),
@@ -99,6 +137,16 @@ mod tests {
             assert!(number(text).is_some_and(f64::is_nan), "{text:?}");
             assert!(is_missing(text.trim().as_bytes()), "{text:?}");
         }
+    }
+
+    #[test]
+    fn further_marks_of_missing_cells() {
+        let words = Words::new(Marks::default(), &["-999".into(), "x".into()]);
+        for cell in ["-999", "-999.0", " -999 ", "x"] {
+            assert!(matches!(words.cell(cell.as_bytes()), Cell::Number(n) if n.is_nan()), "{cell}");
+        }
+        assert_eq!(words.cell(b"999"), Cell::Number(999.0));
+        assert_eq!(words.cell(b"y"), Cell::Text);
     }
 
     #[test]

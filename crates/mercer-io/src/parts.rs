@@ -3,11 +3,11 @@
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 
-use mercer::data::{Column, Frame};
+use mercer::data::{Column, Frame, Reading};
 
 use crate::csv::{self, Before};
 use crate::error::{Error, Result};
-use crate::sniff::SEPARATORS;
+use crate::preamble::{self, Above, read_record};
 use crate::{Format, ReadOptions, Table, input, read_bytes};
 
 /// A table of which the rows are read a few at a time. CSV that is not packed is read from the file (or standard input)
@@ -21,6 +21,9 @@ pub struct Parts {
     width: Option<usize>,
     /// Which columns of the first part were text.
     texts: Vec<bool>,
+    /// What the numbers of each column stand for, once a cell of it was seen.
+    readings: Vec<Option<Reading>>,
+    notes: Vec<String>,
 }
 
 enum Rest {
@@ -50,23 +53,35 @@ pub fn open(path: &str, options: &ReadOptions) -> Result<Parts> {
     if path != "-" && options.format.unwrap_or_else(|| Format::detect(name, start)) == Format::Parquet {
         let file = File::open(path).map_err(|cause| Error::read(path, cause))?;
         let rest = Rest::Batches(crate::columnar::Batches::open(file, name, options)?);
-        let (before, width, texts) = (Before::default(), None, Vec::new());
-        return Ok(Parts { name: name.to_owned(), options: options.clone(), rest, before, width, texts });
+        return Ok(Parts::new(name, options.clone(), rest));
     }
     let is_text =
         !input::is_gzip(start) && options.format.unwrap_or_else(|| Format::detect(name, start)) == Format::Csv;
+    let (mut options, mut above) = (options.clone(), Above::default());
     let rest = match is_text {
-        true => Rest::Lines { from, header: Vec::new(), held: Vec::new() },
+        true => {
+            let (from, found) = preamble::skip(from, &options, name)?;
+            above = found;
+            options.separator = options.separator.or(above.separator);
+            Rest::Lines { from, header: Vec::new(), held: Vec::new() }
+        }
         false => {
             let bytes = input::read_limited(from, name, "the input", options.memory_limit)?;
-            Rest::Table(read_bytes(bytes, name, options)?)
+            Rest::Table(read_bytes(bytes, name, &options)?)
         }
     };
-    let (before, width, texts) = (Before::default(), None, Vec::new());
-    Ok(Parts { name: name.to_owned(), options: options.clone(), rest, before, width, texts })
+    let mut parts = Parts::new(name, options, rest);
+    parts.before.lines = above.lines;
+    Ok(parts)
 }
 
 impl Parts {
+    fn new(name: &str, options: ReadOptions, rest: Rest) -> Self {
+        let (before, width, texts, readings) = (Before::default(), None, Vec::new(), Vec::new());
+        let notes = Vec::new();
+        Parts { name: name.to_owned(), options, rest, before, width, texts, readings, notes }
+    }
+
     /// The next rows, at most `most` of them (of Parquet files up to a batch more); `None` when there are no more. Waits for
     /// input until `most` rows are there or the input has ended.
     pub fn next(&mut self, most: usize) -> Result<Option<Frame>> {
@@ -76,17 +91,52 @@ impl Parts {
 
     /// The same, with the cells of CSV as they were written; without rows when there are no more.
     pub fn next_table(&mut self, most: usize) -> Result<Table> {
-        let table = match &mut self.rest {
+        let mut table = match &mut self.rest {
             Rest::Table(Table { frame, .. }) => {
                 let end = frame.rows().min(self.before.rows + most);
                 frame.select_rows(&(self.before.rows..end).collect::<Vec<usize>>()).into()
             }
             Rest::Lines { .. } => self.next_lines(most)?,
             #[cfg(feature = "arrow")]
-            Rest::Batches(batches) => batches.next(most, &self.name)?.into(),
+            Rest::Batches(batches) => {
+                let mut frame = batches.next(most, &self.name)?;
+                frame.read_texts(self.options.marks(), |place| self.texts.get(place).copied().unwrap_or(false));
+                frame.into()
+            }
         };
+        self.settle(&mut table.frame)?;
         self.before.rows += table.frame.rows();
         Ok(table)
+    }
+
+    /// Reads the columns of a part as those of the parts before it: where the cells of a column stand for something else
+    /// now, they are texts, as they would be in the whole table.
+    fn settle(&mut self, frame: &mut Frame) -> Result<()> {
+        self.readings.resize(frame.names().len(), None);
+        let names = frame.names().to_vec();
+        for (place, (name, known)) in names.iter().zip(&mut self.readings).enumerate() {
+            let Column::Number(cells) = frame.column(name)? else { continue };
+            let Some(row) = cells.iter().position(|cell| !cell.is_nan()) else { continue };
+            let own = frame.reading(name);
+            match known {
+                None => *known = Some(own),
+                Some(known) if *known == own => {}
+                Some(_) if frame.texts(name).is_some() => frame.unread(place),
+                Some(known) => {
+                    let problem = format!(
+                        "is a plain number, and the cells of the rows before were {}; write all cells alike",
+                        known.describe()
+                    );
+                    return Err(mercer::Error::cell(self.before.rows + row + 1, name, problem).into());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What should be known about how the table is read; known once its first part was read.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
     }
 
     /// Takes the table, if it had to be read whole because its format does not come in parts.
@@ -127,7 +177,8 @@ impl Parts {
         // The first part has one record more: the header, if there is one.
         while found < most + usize::from(is_first) {
             let before = bytes.len();
-            read_record(from.as_mut(), &mut bytes, self.options.separator, &self.name, self.options.memory_limit)?;
+            let (separator, comment) = (self.options.separator, self.options.comment);
+            read_record(from.as_mut(), &mut bytes, separator, comment, &self.name, self.options.memory_limit)?;
             if bytes.len() == before {
                 break;
             }
@@ -146,10 +197,10 @@ impl Parts {
         let read = |bytes: Vec<u8>| csv::read_part(bytes, &self.name, &self.options, before, &self.texts);
         // Without a header the record more belongs to the next part, so that every part has the same number of rows.
         let surplus = (is_first && found > most).then(|| bytes.clone());
-        let (mut frame, mut source) = read(bytes)?;
+        let (mut frame, mut source, mut notes) = read(bytes)?;
         if let Some(mut bytes) = surplus.filter(|_| !source.header) {
             *held = bytes.split_off(last_record);
-            (frame, source) = read(bytes)?;
+            (frame, source, notes) = read(bytes)?;
         }
         self.before.lines += lines - count_lines(held);
         if is_first {
@@ -164,7 +215,10 @@ impl Parts {
             let problem = format!("row {row} has {} cells, the first row has {width}", frame.names().len());
             return Err(Error::format(&self.name, problem));
         }
-        Ok(Table { frame, source: Some(source) })
+        if is_first {
+            self.notes = notes;
+        }
+        Ok(Table { frame, notes: Vec::new(), source: Some(source) })
     }
 }
 
@@ -174,39 +228,6 @@ fn count_lines(bytes: &[u8]) -> u64 {
 
 fn is_blank(bytes: &[u8]) -> bool {
     bytes.iter().all(|byte| b"\r\n".contains(byte))
-}
-
-/// Adds the next line to `bytes`, and those that a quote joins to it; nothing at the end of the input.
-fn read_record(
-    from: &mut dyn BufRead,
-    bytes: &mut Vec<u8>,
-    separator: Option<u8>,
-    name: &str,
-    limit: Option<u64>,
-) -> Result<()> {
-    let is_separator = |byte: u8| separator.map_or_else(|| SEPARATORS.contains(&byte), |known| byte == known);
-    let start = bytes.len();
-    let (mut open, mut may_open) = (false, true);
-    loop {
-        let scanned = bytes.len();
-        let read = from.read_until(b'\n', bytes).map_err(|cause| Error::read(name, cause))?;
-        for &byte in &bytes[scanned..] {
-            match byte {
-                // A quote opens at the start of a cell, or right after one that closed: two stand for one.
-                b'"' if open || may_open => {
-                    open = !open;
-                    may_open = true;
-                }
-                _ => may_open = !open && is_separator(byte),
-            }
-        }
-        if read == 0 || !open {
-            return Ok(());
-        }
-        if let Some(limit) = limit.filter(|limit| (bytes.len() - start) as u64 > *limit) {
-            return Err(Error::memory(name, "a single row (read so far)", (bytes.len() - start) as u64, limit));
-        }
-    }
 }
 
 #[cfg(test)]
@@ -237,7 +258,10 @@ mod tests {
         let plain = "1,2\n3,4\n5,6\n7,8\n9,10";
         let blanks = "  a   b\n  1  20 \n 2   30\n 3  40\n";
         let codes = "k,v\na,1\n007,2\n3.0,3\n01,4\n";
-        for text in [quoted, plain, blanks, codes, "\u{feff}a,b\n1,2\n3,4\n5,6\n"] {
+        let units = "w,d,p\n12 kg,2020-01-05,5%\n,2020-01-06,\n13 kg,,7%\n14kg,2020-01-07,8%\n";
+        let late = "w;k\n;1\n;2\n1,234,567;3\n5;4\n";
+        let named = "sep=;\nx;y\n1;2\n3;4\n5;6\n";
+        for text in [quoted, plain, blanks, codes, units, late, named, "\u{feff}a,b\n1,2\n3,4\n5,6\n"] {
             std::fs::write(path, text).unwrap();
             let whole = read(path, &ReadOptions::default()).unwrap().frame;
             assert!(whole.rows() >= 3, "{text:?}");
@@ -245,6 +269,50 @@ mod tests {
                 assert_eq!(in_parts(path, sizes).unwrap(), whole, "{text:?} {sizes:?}");
             }
         }
+    }
+
+    #[test]
+    fn lines_above_the_table_and_comments_are_passed_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("t.csv");
+        let path = path.to_str().unwrap();
+        std::fs::write(
+            path,
+            "Title, with \"quotes\n\n# c\na,b\n# it's, \"open\n1,2\n\n3,\"4\n# no comment\"\n#x\n5,6\n7\n",
+        )
+        .unwrap();
+        let options = ReadOptions { skip_rows: 2, comment: Some(b'#'), ..ReadOptions::default() };
+        let whole = read(path, &options).unwrap_err().to_string();
+        assert!(whole.contains("row 4 (line 12) has 1 cell"), "{whole}");
+        std::fs::write(path, "Title\n# c\na,b\n# it's, \"open\n1,2\n\n3,\"4\n# no comment\"\n#x\n5,6\n").unwrap();
+        let options = ReadOptions { skip_rows: 1, ..options };
+        let whole = read(path, &options).unwrap().frame;
+        assert_eq!((whole.names(), whole.rows()), (&["a".to_owned(), "b".to_owned()][..], 3));
+        for size in 1..5 {
+            let mut parts = open(path, &options).unwrap();
+            let mut all = parts.next(size).unwrap().unwrap();
+            while let Some(more) = parts.next(size).unwrap() {
+                all.append(&more).unwrap();
+            }
+            assert_eq!(all, whole, "{size}");
+        }
+    }
+
+    #[test]
+    fn parts_that_stand_for_something_else_are_text_or_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("t.csv");
+        let path = path.to_str().unwrap();
+        let second = |text: &str| {
+            std::fs::write(path, text).unwrap();
+            let mut parts = open(path, &ReadOptions::default()).unwrap();
+            parts.next(1).unwrap();
+            parts.next(1).map(|frame| frame.unwrap().column("a").unwrap().clone())
+        };
+        assert!(matches!(second("a,b\n12 kg,1\n13 lb,2\n").unwrap(), Column::Text(_)));
+        assert!(matches!(second("a,b\n12,1\n13 lb,2\n").unwrap(), Column::Text(_)));
+        let error = second("a,b\n12 kg,1\n13,2\n").unwrap_err().to_string();
+        assert!(error.starts_with("row 2, column \"a\": is a plain number") && error.contains("in kg"), "{error}");
     }
 
     #[test]

@@ -29,6 +29,17 @@ pub(crate) fn separator(bytes: &[u8], candidates: &[u8]) -> u8 {
     best.1.or(candidates.first().copied()).unwrap_or(b',')
 }
 
+/// Whether one of these separates cells.
+pub(crate) fn separates(bytes: &[u8], candidates: &[u8]) -> bool {
+    candidates.iter().any(|candidate| agreement(sample(bytes), *candidate) > 0.5)
+}
+
+/// Whether commas separate cells although numbers contain them: those are in quotes.
+pub(crate) fn has_quoted_commas(bytes: &[u8]) -> bool {
+    let sample = sample(bytes);
+    sample.contains(&b'"') && agreement(sample, b',') == 1.0
+}
+
 /// The share of rows with as many cells as the first; 0 if the first has only one.
 fn agreement(sample: &[u8], separator: u8) -> f64 {
     let sample = if separator == b' ' { collapse(sample) } else { Cow::Borrowed(sample) };

@@ -175,8 +175,9 @@ pub(crate) fn to_csv(
             })?;
         }
         None => {
+            let columns: Vec<_> = frame.names().iter().filter_map(|name| frame.as_written(name).ok()).collect();
             for row in 0..frame.rows() {
-                for (_, column) in frame.iter() {
+                for column in &columns {
                     let cell = cell_text(column, row, dialect, &mut number);
                     writer.write_field(dialect.cell(cell.as_bytes()))?;
                 }

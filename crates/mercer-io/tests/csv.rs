@@ -115,6 +115,7 @@ fn ragged_rows_are_refused_with_their_place() {
 fn bad_headers_are_refused_by_name() {
     assert!(problem(b"a,b,a\n1,2,3\n", "t").contains("\"a\" stands twice"));
     assert!(problem(b"a,,b\n1,2,3\n", "t").contains("column 2 of the header has none"));
+    assert_eq!(frame("\"\",b\nr1,2\n").names(), ["", "b"]);
     assert!(problem(b"a,\xff\n1,2\n", "t").contains("the name of column 2 is not UTF-8"));
 }
 

@@ -2,14 +2,19 @@
 
 mod design;
 mod encoder;
+mod facts;
 mod frame;
 mod labels;
 mod logarithm;
+mod reading;
 
 pub use design::{Design, Roles};
 pub(crate) use design::{group_codes, plain_numbers, target_numbers};
 pub(crate) use encoder::project;
 pub use encoder::{Encoder, Encoding, Feature, Missing, Scale, TextAs};
+pub(crate) use facts::Fact;
+pub use facts::{ColumnRead, Facts, Kind, LeftOut};
 pub use frame::{Column, Frame};
 pub use labels::Classes;
 pub use logarithm::Logarithm;
+pub use reading::{Marks, Reading, Thousands, says_number};

@@ -185,7 +185,7 @@ pub fn to_bytes(model: &Model) -> Result<Vec<u8>, FormatError> {
     if header.len() > LONGEST_HEADER {
         return Err(FormatError::TooLarge(format!("its header has {} bytes", header.len())));
     }
-    let text = text::write(&encoder.features)?;
+    let text = text::write(&encoder.features, &encoder.facts)?;
     let of_numbers = 8 * (1 + numbers.len()) + 4 * singles.len();
     let mut bytes = Vec::with_capacity(FIXED + header.len() + text.len() + of_numbers + CHECKSUM);
     let is_single = model.precision == Precision::Single;
@@ -246,7 +246,7 @@ pub fn from_bytes(bytes: &[u8]) -> Result<Model, FormatError> {
     // A projection has numbers for every feature it reads.
     let most_width = if header.is_projected { count } else { expected_width };
     let most_features = most_width.saturating_add(header.code_columns);
-    let mut features = text::read(sections.text, most_features, most_width.max(header.points))?;
+    let (mut features, facts) = text::read(sections.text, most_features, most_width.max(header.points))?;
     let mut scales = features.iter().map(|feature| match feature {
         Feature::Number { log: None, .. } => 3,
         Feature::Number { log: Some(_), .. } => 5,
@@ -260,6 +260,7 @@ pub fn from_bytes(bytes: &[u8]) -> Result<Model, FormatError> {
         nonnegative: header.nonnegative,
         degree: 1,
         projection: None,
+        facts,
     };
     let encoded = encoder.width();
     let projection = if header.is_projected { encoded.checked_mul(header.width) } else { Some(0) };

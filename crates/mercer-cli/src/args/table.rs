@@ -1,10 +1,12 @@
 //! Options that several commands share: how a table is read and what its columns are.
 
 use clap::Args;
-use mercer::data::{Frame, Roles};
+use mercer::data::{Frame, Roles, Thousands};
 use mercer_io::{Format, ReadOptions};
 
-use super::values::{Decimal, MissingArgument, Style, TextArgument, byte_count, file_format, separator};
+use super::values::{
+    Decimal, MissingArgument, Style, TextArgument, byte_count, comment, file_format, separator, thousands,
+};
 use crate::outcome::Usage;
 
 /// How the cells of a CSV file are read.
@@ -16,9 +18,31 @@ pub struct CellOptions {
     /// The decimal mark of a CSV file
     #[arg(long, value_name = "MARK", default_value = "point", help_heading = "Reading the table")]
     pub decimal: Decimal,
+    /// What separates thousands: comma, point, blank, apostrophe, another character, or none (default: understood where
+    /// nothing else can be meant); a point makes the comma the decimal mark
+    #[arg(long, value_name = "MARK", value_parser = thousands, help_heading = "Reading the table")]
+    pub thousands: Option<Thousands>,
     /// The CSV file has no header; its columns are called x1, x2, …
     #[arg(long, help_heading = "Reading the table")]
     pub no_header: bool,
+    /// The first row of the CSV file names the columns, even if it is numbers
+    #[arg(long, conflicts_with = "no_header", help_heading = "Reading the table")]
+    pub header: bool,
+    /// Marks of missing cells, separated by commas, besides the usual ones (empty, NA, n/a, null, ?, #N/A, …)
+    #[arg(
+        long,
+        value_name = "MARKS",
+        value_delimiter = ',',
+        allow_hyphen_values = true,
+        help_heading = "Reading the table"
+    )]
+    pub na: Vec<String>,
+    /// Lines above the header of a CSV file that are passed over
+    #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Reading the table")]
+    pub skip_rows: usize,
+    /// Lines of a CSV file that begin with this character are passed over
+    #[arg(long, value_name = "CHAR", value_parser = comment, help_heading = "Reading the table")]
+    pub comment: Option<u8>,
 }
 
 impl CellOptions {
@@ -26,8 +50,12 @@ impl CellOptions {
         ReadOptions {
             format,
             separator: self.separator,
-            decimal_comma: self.decimal == Decimal::Comma,
-            header: self.no_header.then_some(false),
+            decimal_comma: self.decimal == Decimal::Comma || self.thousands == Some(Thousands::Mark('.')),
+            thousands: self.thousands.unwrap_or_default(),
+            header: if self.header { Some(true) } else { self.no_header.then_some(false) },
+            missing: self.na.clone(),
+            skip_rows: self.skip_rows,
+            comment: self.comment,
             memory_limit: Some(mercer::plan::available_memory()),
         }
     }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 use mercer::criterion::{Criterion, FoldRule};
-use mercer::data::{Missing, Scale, TextAs};
+use mercer::data::{Missing, Scale, TextAs, Thousands};
 use mercer::kernel::SharedKernel;
 use mercer::low_rank::Landmarks;
 use mercer::range;
@@ -186,6 +186,28 @@ pub fn separator(text: &str) -> Result<u8, String> {
         b"tab" | b"\\t" => Ok(b'\t'),
         [byte] if byte.is_ascii() && !byte.is_ascii_alphanumeric() && *byte != b'"' => Ok(*byte),
         _ => Err("it must be one character that is no letter, digit or quote, or \"tab\"".into()),
+    }
+}
+
+pub fn comment(text: &str) -> Result<u8, String> {
+    match text.as_bytes() {
+        [byte] if byte.is_ascii_punctuation() && *byte != b'"' => Ok(*byte),
+        _ => Err("it must be one character that is no letter, digit or quote, such as #".into()),
+    }
+}
+
+pub fn thousands(text: &str) -> Result<Thousands, String> {
+    let mut characters = text.chars();
+    match (text, characters.next(), characters.next()) {
+        ("none", ..) => Ok(Thousands::None),
+        ("comma", ..) => Ok(Thousands::Mark(',')),
+        ("point", ..) => Ok(Thousands::Mark('.')),
+        ("blank", ..) => Ok(Thousands::Mark(' ')),
+        ("apostrophe", ..) => Ok(Thousands::Mark('\'')),
+        (_, Some(mark), None) if !mark.is_alphanumeric() && !"\"+-".contains(mark) => Ok(Thousands::Mark(mark)),
+        _ => {
+            Err("it must be comma, point, blank, apostrophe, none, or one character that is no letter or digit".into())
+        }
     }
 }
 

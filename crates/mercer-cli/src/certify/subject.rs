@@ -47,7 +47,7 @@ impl Subject {
             return Subject::of_model(options);
         }
         moments::refuse_file(&options.file, "certify")?;
-        let table = mercer_io::read(&options.file, &options.reading.to_read_options())?;
+        let table = files::read_table(&options.file, &options.reading.to_read_options())?;
         let roles = options.columns.to_roles_of_one_target(&table.frame)?;
         if roles.weight.is_some() {
             let text = "--weight cannot be certified: the theorems speak of rows that all count alike";

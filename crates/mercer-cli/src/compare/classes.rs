@@ -52,7 +52,7 @@ pub fn assess(
     folds: &Folds,
     mut learn: impl FnMut(&Frame, usize) -> Result<Classifier>,
 ) -> Result<Score> {
-    let target = frame.column(&roles.targets[0])?;
+    let target = frame.as_written(&roles.targets[0])?;
     let (mut errors, mut log_losses, mut seconds) = (Vec::new(), Vec::new(), Vec::new());
     for (index, fold) in folds.groups.iter().enumerate() {
         let started = std::time::Instant::now();
@@ -60,7 +60,7 @@ pub fn assess(
         seconds.push(started.elapsed().as_secs_f64());
         let held_out = frame.select_rows(fold);
         let predicted = classifier.predict(&held_out)?;
-        let all = truth(target, &predicted.classes);
+        let all = truth(&target, &predicted.classes);
         let observed: Vec<_> = fold.iter().map(|row| all[*row]).collect();
         let score = ClassScore::of(&predicted, &observed, weights(&held_out, roles.weight.as_ref())?)
             .ok_or_else(|| Error::Empty(format!("fold {} has no row that could be predicted", index + 1)))?;

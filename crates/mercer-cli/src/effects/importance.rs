@@ -8,6 +8,7 @@ use mercer::importance::{ColumnImportance, Importance, Permutation};
 use serde_json::{Value, json};
 
 use crate::args::{Common, EffectsOptions, Style};
+use crate::files;
 use crate::grid::{Cell, Grid};
 use crate::outcome::{Done, Usage};
 use crate::progress::Progress;
@@ -19,7 +20,7 @@ pub fn run(model: &Model, options: &EffectsOptions, common: &Common) -> anyhow::
         let text = "--importance fits the model again on parts of its training table: --data TRAINING gives it";
         return Err(Usage(text.to_owned()).into());
     };
-    let frame = mercer_io::read(data, &options.reading.to_read_options())?.frame;
+    let frame = files::read_table(data, &options.reading.to_read_options())?.frame;
     let roles = Roles {
         targets: model.summaries().iter().map(|summary| summary.target.clone()).collect(),
         weight: training.weight.clone(),

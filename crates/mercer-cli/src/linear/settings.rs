@@ -99,7 +99,7 @@ fn is_known(criterion: &Criterion, penalty: &Penalty) -> bool {
 pub fn fit(options: &FitOptions, common: &Common) -> anyhow::Result<LinearFit> {
     let mut penalty = options.penalties.penalty.clone().unwrap_or(Penalty::None);
     if let (Penalty::Tikhonov { gamma }, Some(path)) = (&mut penalty, &options.penalties.gamma) {
-        let table = mercer_io::read(path, &options.reading.to_read_options())?;
+        let table = crate::files::read_table(path, &options.reading.to_read_options())?;
         *gamma = Gamma::Matrix(matrix(&table.frame).with_context(|| format!("cannot use {path} as Γ"))?);
     }
     // Least squares does not depend on the scale; its coefficients are wanted in the units of the table.

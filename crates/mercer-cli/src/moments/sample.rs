@@ -13,7 +13,11 @@ pub fn draw(tables: &[String], reading: &ReadOptions, count: usize, part: usize,
     let mut place = 0_u64;
     for table in tables {
         let mut parts = mercer_io::parts::open(table, reading)?;
+        let mut is_first = true;
         while let Some(frame) = parts.next(part)? {
+            if std::mem::take(&mut is_first) {
+                crate::files::notes(table, parts.notes());
+            }
             let own: Vec<u64> = (0..frame.rows() as u64).map(|row| key(place + row, seed)).collect();
             place += frame.rows() as u64;
             let chosen: Vec<usize> = (0..frame.rows()).filter(|row| own[*row] <= threshold).collect();

@@ -125,7 +125,7 @@ pub fn training(
 ) -> anyhow::Result<Option<Training>> {
     match &options.data {
         Some(path) => {
-            let table = mercer_io::read(path, reading)?;
+            let table = crate::files::read_table(path, reading)?;
             let (weight, group) = (options.weight.as_deref(), options.group.as_deref());
             Ok(Some(model.training_with(&table.frame, weight, group)?))
         }

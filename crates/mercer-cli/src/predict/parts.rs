@@ -4,7 +4,7 @@
 use std::time::Instant;
 
 use mercer::Model;
-use mercer::data::{Column, Feature, Frame};
+use mercer::data::{Feature, Frame};
 use mercer_io::parts::{Parts, open};
 use mercer_io::{Table, TableWriter};
 
@@ -58,6 +58,7 @@ pub fn run(
             return Ok(Streamed::No(Some(table)));
         }
         let first = parts.next_table(FIRST)?;
+        crate::files::notes(&options.table, parts.notes());
         if first.frame.rows() < FIRST {
             return Ok(Streamed::No(Some(first)));
         }
@@ -96,7 +97,7 @@ fn needs_numbers(model: &Model, column: &str) -> bool {
 }
 
 fn with_texts(known: &[bool], frame: &Frame) -> Vec<bool> {
-    let is_text = frame.iter().map(|(_, column)| matches!(column, Column::Text(_)));
+    let is_text = (0..frame.names().len()).map(|place| frame.is_text(place));
     is_text.enumerate().map(|(j, is_text)| is_text || known.get(j).copied().unwrap_or(false)).collect()
 }
 

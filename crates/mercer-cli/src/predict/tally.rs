@@ -15,6 +15,8 @@ pub struct Tally {
     pub scores: Vec<Score>,
     /// Columns with categories that training did not know, and in how many rows.
     pub unknown: Vec<(String, usize)>,
+    /// Columns of plain numbers that had a unit in training, and what they are taken for.
+    pub plain: Vec<(String, String)>,
     pub intervals: Option<Added>,
 }
 
@@ -35,6 +37,11 @@ impl Tally {
                 None => self.unknown.push((column, count)),
             }
         }
+        for plain in next.plain {
+            if !self.plain.contains(&plain) {
+                self.plain.push(plain);
+            }
+        }
         self.intervals = match (self.intervals, next.intervals) {
             (Some(own), Some(next)) => Some(own.joined(&next)),
             (own, next) => own.or(next),
@@ -52,6 +59,9 @@ impl Tally {
     pub fn notes(&self) {
         for (column, count) in &self.unknown {
             say!("note: column {column:?} has a category that training did not know in {}", rows(*count));
+        }
+        for (column, reading) in &self.plain {
+            say!("note: column {column:?} has plain numbers here; they are taken for what training had: {reading}");
         }
     }
 

@@ -6,8 +6,8 @@ use mercer::plan::{self, Method};
 use mercer::{Fitted, Summary};
 
 use super::{
-    Page, automatic, certificate_line, errors_line, integer, landmarks_hint, left_out, low_rank_line, penalty_line,
-    rows, scale_name, search, short,
+    Page, automatic, certificate_line, columns, errors_line, integer, landmarks_hint, left_out, low_rank_line,
+    penalty_line, rows, scale_name, search, short,
 };
 use crate::args::{Common, FitOptions};
 use crate::chart;
@@ -16,7 +16,7 @@ use crate::fit::Found;
 pub fn page(found: &Found, options: &FitOptions, common: &Common, saved: Option<(&str, usize)>) -> String {
     let mut page = Page::new();
     let fitted = &found.fitted;
-    table_lines(&mut page, &fitted.design, fitted.model.encoder());
+    table_lines(&mut page, &fitted.design, fitted.model.encoder(), common.verbose);
     match &found.search {
         Some(search) => automatic::lines(&mut page, search, fitted, found.seconds),
         None => page.line("kernel", &fitted.model.kernel().spec()),
@@ -100,7 +100,7 @@ pub fn saved_line(page: &mut Page, saved: Option<(&str, usize)>, table: &str, mo
     }
 }
 
-pub fn table_lines(page: &mut Page, design: &Design, encoder: &Encoder) {
+pub fn table_lines(page: &mut Page, design: &Design, encoder: &Encoder, is_verbose: bool) {
     let features = encoder.width() + design.points.code_columns();
     page.line(
         "table",
@@ -118,6 +118,7 @@ pub fn table_lines(page: &mut Page, design: &Design, encoder: &Encoder) {
     if design.dropped_weightless > 0 {
         page.line("", &format!("{} left out: weight 0", rows(design.dropped_weightless)));
     }
+    columns::lines(page, encoder, is_verbose);
 }
 
 /// With rows in order of time: no row is predicted from later ones.

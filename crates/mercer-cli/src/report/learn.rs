@@ -23,7 +23,7 @@ pub fn page(found: &Found, options: &FitOptions, common: &Common, saved: Option<
     let mut page = Page::new();
     let learned = &found.learned;
     let model = &learned.model;
-    table_lines(&mut page, &learned.design, model.encoder());
+    table_lines(&mut page, &learned.design, model.encoder(), common.verbose);
     page.line("loss", &loss_line(learned));
     page.line("kernel", &model.kernel().spec());
     let forecast = format!("; {} forecast, {:.2} s", plan::bytes(learned.plan.bytes), found.seconds);

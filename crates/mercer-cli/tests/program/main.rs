@@ -20,6 +20,7 @@ mod lab;
 mod linear;
 mod losses;
 mod many_rows;
+mod messy;
 mod moments;
 mod origins;
 mod paths;

@@ -1,5 +1,6 @@
 //! Typed columns into numbers and text, and back.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -232,9 +233,10 @@ pub(super) fn batch(frame: &Frame, extra: &[(String, Column)]) -> Result<RecordB
     let mut fields = Vec::new();
     let mut arrays: Vec<ArrayRef> = Vec::new();
     let number = |cell: f64| (!cell.is_nan()).then_some(cell);
-    let extra = extra.iter().map(|(name, column)| (name.as_str(), column));
-    for (name, column) in frame.iter().chain(extra) {
-        let (of, array): (_, ArrayRef) = match column {
+    let extra = extra.iter().map(|(name, column)| (name, Cow::Borrowed(column)));
+    let own = frame.names().iter().filter_map(|name| Some((name, frame.as_written(name).ok()?)));
+    for (name, column) in own.chain(extra) {
+        let (of, array): (_, ArrayRef) = match &*column {
             Column::Number(cells) => {
                 (DataType::Float64, Arc::new(cells.iter().map(|&cell| number(cell)).collect::<Float64Array>()))
             }

@@ -1,6 +1,7 @@
 //! The training data, ready for a kernel.
 
 use super::encoder::{Encoder, Encoding, Feature, Missing, Scale, TextAs, not_a_number};
+use super::facts::LeftOut;
 use super::frame::{Column, Frame};
 use crate::error::{Error, Result};
 use crate::kernel::Points;
@@ -57,9 +58,13 @@ impl Design {
     pub fn new(frame: &Frame, roles: &Roles, encoding: Encoding) -> Result<Self> {
         let names = feature_names(frame, roles)?;
         let learn = |rows: &[usize], weights: Option<&[f64]>| {
-            Encoder::learn(frame, &names, &roles.categorical, rows, weights, encoding)
+            Encoder::learn(frame, (&names, roles.features.is_some()), &roles.categorical, rows, weights, encoding)
         };
-        Design::read(frame, roles, &names, encoding.missing, learn)
+        let mut design = Design::read(frame, roles, &names, encoding.missing, learn)?;
+        let row_names = frame.names().iter().filter(|name| roles.features.is_none() && names_rows(frame, name));
+        let row_names = row_names.map(|name| (name.clone(), LeftOut::RowNames));
+        design.encoder.facts.left_out.splice(0..0, row_names);
+        Ok(design)
     }
 
     /// Reads a table as another one was read.
@@ -358,12 +363,29 @@ fn feature_names(frame: &Frame, roles: &Roles) -> Result<Vec<String>> {
             }
             names.clone()
         }
-        None => frame.names().iter().filter(|name| !has_role(name) && !roles.drop.contains(name)).cloned().collect(),
+        None => {
+            let is_free = |name: &&String| !has_role(name) && !roles.drop.contains(name) && !names_rows(frame, name);
+            frame.names().iter().filter(is_free).cloned().collect()
+        }
     };
     if names.is_empty() {
         return Err(Error::Empty("there must be at least one feature column beside the target".into()));
     }
     Ok(names)
+}
+
+/// Whether a column holds the names of rows: it has no name of its own, as R and pandas write it, or the one that pandas
+/// gives to such a column and numbers that count.
+fn names_rows(frame: &Frame, name: &str) -> bool {
+    let counts = |cells: &[f64]| {
+        let first = cells.first().copied().unwrap_or(f64::NAN);
+        (first == 0.0 || first == 1.0) && cells.iter().enumerate().all(|(row, x)| *x == first + row as f64)
+    };
+    match (name, frame.column(name)) {
+        ("", _) => true,
+        ("Unnamed: 0", Ok(Column::Number(cells))) => counts(cells),
+        _ => false,
+    }
 }
 
 /// Targets whose squares stay finite.
@@ -404,8 +426,9 @@ pub(crate) fn group_codes(frame: &Frame, name: &str, rows: &[usize]) -> Result<V
 
 /// The numbers of a target or weight column; text and infinities are refused at their first cell.
 pub(crate) fn plain_numbers<'a>(frame: &'a Frame, name: &str) -> Result<&'a [f64]> {
+    frame.refuse_doubt(name)?;
     match frame.column(name)? {
-        Column::Text(cells) => Err(not_a_number(name, cells)),
+        Column::Text(cells) => Err(not_a_number(name, cells, frame.marks())),
         Column::Number(cells) => match cells.iter().position(|x| x.is_infinite()) {
             Some(row) => Err(Error::cell(row + 1, name, format!("{} is not a finite number", cells[row]))),
             None => Ok(cells),

@@ -1,10 +1,14 @@
 //! What turns a table's columns into numbers, learned from the training rows and kept inside the model.
 
+use std::borrow::Cow;
+
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use super::facts::{Fact, Facts, LeftOut, counts_rows, is_identifier};
 use super::frame::{Column, Frame, as_text};
 use super::logarithm::Logarithm;
+use super::reading::{self, Marks, Reading};
 use crate::error::{Error, Result, abbreviated};
 use crate::kernel::{Points, SharedKernel};
 use crate::linalg::{Matrix, exponent_of};
@@ -111,6 +115,11 @@ impl Feature {
             Feature::Number { name, .. } | Feature::Text { name, .. } => name,
         }
     }
+
+    /// Whether all training rows had the same number here, so that it is 0 in every row.
+    pub fn is_constant(&self) -> bool {
+        matches!(self, Feature::Number { log: None, scale, .. } if *scale == CONSTANT)
+    }
 }
 
 /// All that is needed to read a new table as the training table was read.
@@ -128,7 +137,13 @@ pub struct Encoder {
     pub degree: usize,
     /// A learned metric: the scaled features (a row) times this matrix are what the kernel sees.
     pub projection: Option<Matrix>,
+    /// What else is known of the columns.
+    pub facts: Facts,
 }
+
+/// The scale of a column that is constant: nothing can be learned from it, and a new row that differs there is no
+/// farther away. A power of two that no other scale is.
+const CONSTANT: f64 = f64::from_bits(0x7e70_0000_0000_0000);
 
 /// The code of a category that training did not know; it equals no other.
 const UNKNOWN: u32 = u32::MAX;
@@ -138,10 +153,11 @@ const MANY_CELLS: usize = 8192;
 const GATHERED: usize = 1 << 16;
 
 impl Encoder {
-    /// Learns from `rows` (indices into the frame) of the columns `names`, weighted by `weights`.
+    /// Learns from `rows` (indices into the frame) of the columns `names`, weighted by `weights`. Columns that nobody named
+    /// (`named` is false) are left out where their texts are names of rows.
     pub(super) fn learn(
         frame: &Frame,
-        names: &[String],
+        (names, named): (&[String], bool),
         categorical: &[String],
         rows: &[usize],
         weights: Option<&[f64]>,
@@ -149,6 +165,7 @@ impl Encoder {
     ) -> Result<Self> {
         let of_column = |name: &String| -> Result<Vec<Feature>> {
             let forced = categorical.contains(name);
+            frame.refuse_doubt(name)?;
             match frame.column(name)? {
                 Column::Number(cells) if !forced => {
                     let learn = |as_logarithm| learn_number(name, cells, rows, weights, encoding.scale, as_logarithm);
@@ -157,8 +174,12 @@ impl Encoder {
                     Ok(as_it_is.into_iter().chain(logarithm).collect())
                 }
                 column => {
-                    let texts = as_texts(column);
-                    Ok(vec![learn_text(name, &texts, rows, forced, encoding.text_as)?])
+                    let texts = frame.texts(name).map_or_else(|| as_texts(column), Into::into);
+                    let found = reading::doubt(&texts, frame.marks()).filter(|_| !forced);
+                    if let Some((row, problem)) = found {
+                        return Err(Error::cell(row + 1, name, problem));
+                    }
+                    Ok(vec![learn_text(name, &texts, rows, forced, (encoding.text_as, frame.marks()))?])
                 }
             }
         };
@@ -168,9 +189,40 @@ impl Encoder {
         } else {
             names.iter().map(of_column).collect()
         };
-        let features = columns.into_iter().collect::<Result<Vec<Vec<Feature>>>>()?.into_iter().flatten().collect();
+        let mut facts = Facts::default();
+        let mut features = Vec::new();
+        let mut identifier = None;
+        for (name, of_column) in names.iter().zip(columns) {
+            let of_column = of_column?;
+            match (&of_column[..], Encoder::identifier(frame, &of_column, rows)?) {
+                ([Feature::Text { .. }], Some(why)) if !categorical.contains(name) => {
+                    identifier = identifier.or(Some((name, why)));
+                    facts.left_out.push((name.clone(), why));
+                    if named {
+                        return Err(like_an_identifier(name, why));
+                    }
+                }
+                _ => {
+                    facts.add(name, fact(frame, name, rows)?);
+                    features.extend(of_column);
+                }
+            }
+        }
+        if let (Some((name, why)), true) = (identifier, features.is_empty()) {
+            return Err(like_an_identifier(name, why));
+        }
         let Encoding { missing, scale, nonnegative, .. } = encoding;
-        Ok(Encoder { features, missing, scale, nonnegative, degree: 1, projection: None })
+        Ok(Encoder { features, missing, scale, nonnegative, degree: 1, projection: None, facts })
+    }
+
+    /// Whether a column of text names the rows.
+    fn identifier(frame: &Frame, features: &[Feature], rows: &[usize]) -> Result<Option<LeftOut>> {
+        let [Feature::Text { name, categories, .. }] = features else { return Ok(None) };
+        // Of numbers nobody makes categories who has not said so.
+        let column = frame.column(name)?;
+        let filled = rows.iter().filter(|row| !column.is_missing(**row)).count();
+        let why = LeftOut::Identifier { texts: categories.len(), rows: filled };
+        Ok(is_identifier(categories.len(), filled).then_some(why))
     }
 
     /// The columns that are read, each once, in order.
@@ -238,10 +290,16 @@ impl Encoder {
         let rows: Vec<usize> = (0..frame.rows()).collect();
         let mut complete = vec![true; rows.len()];
         if self.missing != Missing::Mean {
-            for feature in &self.features {
-                let column = frame.column(feature.name())?;
+            for feature in self.features.iter().filter(|feature| !feature.is_constant()) {
+                let is_missing: Box<dyn Fn(usize) -> bool> = match (feature, frame.column(feature.name())?) {
+                    (Feature::Number { name, .. }, Column::Text(_)) => {
+                        let cells = self.numbers(frame, name)?;
+                        Box::new(move |row| cells[row].is_nan())
+                    }
+                    (_, column) => Box::new(|row| column.is_missing(row)),
+                };
                 for &row in &rows {
-                    if column.is_missing(row) {
+                    if is_missing(row) {
                         if self.missing == Missing::Error {
                             return Err(Error::MissingCell { row: row + 1, column: feature.name().to_owned() });
                         }
@@ -258,7 +316,7 @@ impl Encoder {
         let mut counts = Vec::new();
         for feature in &self.features {
             if let Feature::Text { name, categories, .. } = feature {
-                let texts = as_texts(frame.column(name)?);
+                let texts = texts(frame, name, categories)?;
                 let unknown =
                     texts.iter().filter(|text| text.is_some() && code(categories, text.as_deref()) == UNKNOWN);
                 counts.push((name.as_str(), unknown.count()));
@@ -288,8 +346,10 @@ impl Encoder {
         let mut at = 0;
         for feature in &self.features {
             match feature {
+                // All 0, whatever a new table has there.
+                Feature::Number { .. } if feature.is_constant() => at += 1,
                 Feature::Number { name, log, shift, scale, fill } => {
-                    let cells = numbers(frame, name)?;
+                    let cells = self.numbers(frame, name)?;
                     for (out, &row) in matrix.col_mut(at).iter_mut().zip(rows) {
                         let cell = if cells[row].is_nan() { *fill } else { cells[row] };
                         // What is not finite is refused under its own name.
@@ -300,7 +360,7 @@ impl Encoder {
                     at += 1;
                 }
                 Feature::Text { name, categories, text_as } => {
-                    let texts = as_texts(frame.column(name)?);
+                    let texts = texts(frame, name, categories)?;
                     let coded: Vec<u32> = rows.iter().map(|&row| code(categories, texts[row].as_deref())).collect();
                     if *text_as == TextAs::Equality {
                         codes.push(coded);
@@ -363,19 +423,68 @@ fn encode_number(cell: f64, shift: f64, scale: f64, low: Option<bool>) -> Result
     }
 }
 
-/// The numbers of a column; text there is refused at its first cell that is not a number.
-fn numbers<'a>(frame: &'a Frame, name: &str) -> Result<&'a [f64]> {
-    match frame.column(name)? {
-        Column::Number(cells) => Ok(cells),
-        Column::Text(cells) => Err(not_a_number(name, cells)),
+impl Encoder {
+    /// The numbers of a column, read as the training rows were read: text there is refused at its first cell that cannot
+    /// be, and so is another unit. Plain numbers are taken to be in the unit of the training rows.
+    fn numbers<'a>(&self, frame: &'a Frame, name: &str) -> Result<Cow<'a, [f64]>> {
+        let own = self.facts.reading(name);
+        frame.refuse_doubt(name)?;
+        let refused = |texts: &[Option<String>]| {
+            let bad = |(row, text): (usize, &Option<String>)| {
+                let text = text.as_deref()?;
+                own.number_in(text, frame.marks()).is_none().then(|| (row, own.refusal(text, frame.marks())))
+            };
+            let found = texts.iter().enumerate().find_map(bad);
+            let (row, problem) = found.unwrap_or_else(|| (0, "cannot be read like the training rows".into()));
+            Error::cell(row + 1, name, problem)
+        };
+        match (frame.column(name)?, frame.texts(name)) {
+            (Column::Number(cells), None) => Ok(cells.into()),
+            (Column::Number(cells), Some(_)) if frame.reading(name) == *own => Ok(cells.into()),
+            (Column::Number(_), Some(texts)) => Err(refused(texts)),
+            (Column::Text(texts), _) if *own == Reading::Number && texts.iter().all(|text| text.is_none()) => {
+                Ok(vec![f64::NAN; texts.len()].into())
+            }
+            (Column::Text(texts), _) => {
+                let number = |text: &Option<String>| match text {
+                    Some(text) => own.number_in(text, frame.marks()),
+                    None => Some(f64::NAN),
+                };
+                let numbers: Option<Vec<f64>> = texts.iter().map(number).collect();
+                numbers.map(Cow::Owned).ok_or_else(|| refused(texts))
+            }
+        }
+    }
+}
+
+/// What there is to say of a column, beyond its features.
+fn fact(frame: &Frame, name: &str, rows: &[usize]) -> Result<Fact> {
+    let column = frame.column(name)?;
+    let missing = rows.iter().filter(|row| column.is_missing(**row)).count();
+    let counts_rows = match column {
+        Column::Number(cells) => counts_rows(rows.iter().map(|row| cells[*row])),
+        Column::Text(_) => false,
+    };
+    Ok(Fact { reading: frame.reading(name), missing, counts_rows })
+}
+
+/// The texts of a column that has these categories: as they were written, unless the categories are numbers.
+fn texts<'a>(frame: &'a Frame, name: &str, categories: &[String]) -> Result<Cow<'a, [Option<String>]>> {
+    let column = frame.column(name)?;
+    match frame.texts(name) {
+        Some(texts) if !categories.iter().all(|text| text.parse::<f64>().is_ok()) => Ok(texts.into()),
+        _ => Ok(as_texts(column)),
     }
 }
 
 /// The error for the first cell of a text column that is not a number.
-pub(super) fn not_a_number(name: &str, cells: &[Option<String>]) -> Error {
+pub(super) fn not_a_number(name: &str, cells: &[Option<String>], marks: Marks) -> Error {
+    if let Some((row, problem)) = reading::doubt(cells, marks) {
+        return Error::cell(row + 1, name, problem);
+    }
     let found = cells.iter().enumerate().find_map(|(row, cell)| {
-        let text = cell.as_deref()?;
-        text.trim().parse::<f64>().is_err().then_some((row, text))
+        let text = cell.as_deref().filter(|text| !reading::is_missing(text))?;
+        (text.trim().parse::<f64>().is_err() && reading::value(text, marks).is_none()).then_some((row, text))
     });
     match found {
         Some((row, text)) => Error::cell(row + 1, name, format!("{:?} is not a number", abbreviated(text))),
@@ -383,7 +492,7 @@ pub(super) fn not_a_number(name: &str, cells: &[Option<String>]) -> Error {
     }
 }
 
-fn as_texts(column: &Column) -> std::borrow::Cow<'_, [Option<String>]> {
+fn as_texts(column: &Column) -> Cow<'_, [Option<String>]> {
     match column {
         Column::Text(cells) => cells.into(),
         Column::Number(cells) => cells.iter().map(|x| as_text(*x)).collect::<Vec<_>>().into(),
@@ -426,8 +535,8 @@ fn learn_number(
     let (low, high) = values().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), (x, _)| (l.min(x), h.max(x)));
     let (shift, factor) = match scale {
         Scale::None => (0.0, 1.0),
-        // A constant column carries nothing; it becomes 0 (in a new row: the plain difference).
-        _ if low == high => (low, 1.0),
+        // A constant column carries nothing; it is 0 in every row.
+        _ if low == high => (low, CONSTANT),
         Scale::Standard | Scale::Log => (mean, deviation),
         Scale::Unit => (low, high - low),
     };
@@ -463,27 +572,37 @@ pub(super) fn mean_and_deviation<I: Iterator<Item = (f64, f64)>>(values: impl Fn
 
 /// Numbers, also with a decimal comma: a column of those was read with the wrong decimal mark.
 fn is_like_a_number(text: &str) -> bool {
-    text.trim().replacen(',', ".", 1).parse::<f64>().is_ok()
+    text.trim().replacen(',', ".", 1).parse::<f64>().is_ok() || reading::value(text, Marks::default()).is_some()
 }
 
-fn learn_text(name: &str, texts: &[Option<String>], rows: &[usize], forced: bool, text_as: TextAs) -> Result<Feature> {
+fn like_an_identifier(name: &str, why: LeftOut) -> Error {
+    let problem = match why {
+        LeftOut::Identifier { texts, rows } => format!(
+            "has {texts} different texts in {rows} rows, like an identifier; leave it out, or name it as categorical"
+        ),
+        LeftOut::RowNames => "holds the names of the rows; leave it out, or name it as categorical".into(),
+    };
+    Error::Column { column: name.to_owned(), problem }
+}
+
+fn learn_text(
+    name: &str,
+    texts: &[Option<String>],
+    rows: &[usize],
+    forced: bool,
+    (text_as, marks): (TextAs, Marks),
+) -> Result<Feature> {
     let mut categories: Vec<String> = rows.iter().filter_map(|&row| texts[row].clone()).collect();
     let filled = categories.len();
     let numeric = categories.iter().filter(|text| is_like_a_number(text)).count();
     if !forced && numeric * 2 > filled {
-        return Err(not_a_number(name, texts));
+        return Err(not_a_number(name, texts, marks));
     }
     categories.sort_unstable();
     categories.dedup();
-    if !forced && categories.len() > 100 && categories.len() * 2 > rows.len() {
-        return Err(Error::Column {
-            column: name.to_owned(),
-            problem: format!(
-                "has {} different texts in {} rows, like an identifier; leave it out, or name it as categorical",
-                categories.len(),
-                rows.len()
-            ),
-        });
+    let is_wide = categories.len() > 100 && categories.len() * 2 > rows.len();
+    if !forced && is_wide && !is_identifier(categories.len(), filled) {
+        return Err(like_an_identifier(name, LeftOut::Identifier { texts: categories.len(), rows: rows.len() }));
     }
     if categories.is_empty() {
         return Err(Error::Column { column: name.to_owned(), problem: "has no value in any row".into() });

@@ -1,7 +1,9 @@
 //! A table of named columns, as it came from a file and before anything is decided about it.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
+use super::reading::{self, Marks, Reading};
 use crate::error::{Error, Result, nearest};
 
 /// One column of a [`Frame`].
@@ -44,6 +46,19 @@ pub struct Frame {
     /// Where each name stands; tables may have many thousand columns.
     places: HashMap<String, usize>,
     rows: usize,
+    /// How its texts write numbers.
+    marks: Marks,
+    /// For each column of numbers that was read from texts like `12 kg`: what they stand for, and the texts.
+    written: Vec<Option<Written>>,
+    /// For columns whose numbers may mean something else: the row (from 0), and what they may mean.
+    doubts: HashMap<usize, (usize, String)>,
+}
+
+/// Numbers as they were written.
+#[derive(Debug, Clone, PartialEq)]
+struct Written {
+    reading: Reading,
+    texts: Vec<Option<String>>,
 }
 
 impl Frame {
@@ -68,7 +83,88 @@ impl Frame {
         self.places.insert(name.clone(), self.names.len());
         self.names.push(name);
         self.columns.push(column);
+        self.written.push(None);
         Ok(())
+    }
+
+    /// Reads columns of texts as numbers where all cells say numbers of one kind: percent, currency, a unit, grouped
+    /// thousands, dates, times of day. Columns for which `is_text` holds (by place) stay texts.
+    pub fn read_texts(&mut self, marks: Marks, is_text: impl Fn(usize) -> bool) {
+        self.marks = marks;
+        for (place, column) in self.columns.iter_mut().enumerate().filter(|(place, _)| !is_text(*place)) {
+            let Column::Text(texts) = column else { continue };
+            if let Some((reading, numbers)) = reading::numbers(texts, marks) {
+                self.written[place] = Some(Written { reading, texts: std::mem::take(texts) });
+                *column = Column::Number(numbers);
+            }
+        }
+    }
+
+    /// Makes texts again of a column that was read as numbers.
+    pub fn unread(&mut self, place: usize) {
+        if let Some(written) = self.written.get_mut(place).and_then(Option::take) {
+            self.columns[place] = Column::Text(written.texts);
+        }
+    }
+
+    /// The same table with other cells in the column called `name`.
+    pub fn with_column(&self, name: &str, column: Column) -> Result<Self> {
+        self.column(name)?;
+        if column.len() != self.rows {
+            return Err(Error::shape(format!("column {name:?}"), format!("{} rows", self.rows), column.len()));
+        }
+        let mut frame = self.clone();
+        if let Some(place) = self.places.get(name) {
+            frame.columns[*place] = column;
+            frame.written[*place] = None;
+            frame.doubts.remove(place);
+        }
+        Ok(frame)
+    }
+
+    /// How its texts write numbers.
+    pub fn marks(&self) -> Marks {
+        self.marks
+    }
+
+    /// What the numbers of a column stand for.
+    pub fn reading(&self, name: &str) -> Reading {
+        let written = self.places.get(name).and_then(|place| self.written[*place].as_ref());
+        written.map_or(Reading::Number, |written| written.reading.clone())
+    }
+
+    /// Whether the cells of the column at this place are texts, whatever was read from them.
+    pub fn is_text(&self, place: usize) -> bool {
+        self.written[place].is_some() || matches!(self.columns[place], Column::Text(_))
+    }
+
+    /// The column called `name` as it was written: texts where numbers were read from texts.
+    pub fn as_written(&self, name: &str) -> Result<Cow<'_, Column>> {
+        let column = self.column(name)?;
+        let written = self.places.get(name).and_then(|place| self.written[*place].as_ref());
+        Ok(match written {
+            Some(written) => Cow::Owned(Column::Text(written.texts.clone())),
+            None => Cow::Borrowed(column),
+        })
+    }
+
+    /// The texts that numbers were read from.
+    pub fn texts(&self, name: &str) -> Option<&[Option<String>]> {
+        let written = self.places.get(name).and_then(|place| self.written[*place].as_ref())?;
+        Some(&written.texts)
+    }
+
+    /// Records that the numbers of the column at this place may mean something else, at this row (from 0).
+    pub fn add_doubt(&mut self, place: usize, row: usize, problem: String) {
+        self.doubts.insert(place, (row, problem));
+    }
+
+    /// Refuses a column whose numbers may mean something else.
+    pub(crate) fn refuse_doubt(&self, name: &str) -> Result<()> {
+        match self.places.get(name).and_then(|place| self.doubts.get(place)) {
+            Some((row, problem)) => Err(Error::cell(row + 1, name, problem.clone())),
+            None => Ok(()),
+        }
     }
 
     /// Number of rows.
@@ -83,9 +179,42 @@ impl Frame {
             let expected = format!("{} columns, as the rows before", self.names.len());
             return Err(Error::shape("the added rows", expected, other.names.len()));
         }
-        let added: Vec<&Column> = self.names.iter().map(|name| other.column(name)).collect::<Result<_>>()?;
-        for (column, added) in self.columns.iter_mut().zip(added) {
-            match (&mut *column, added) {
+        for name in &self.names {
+            other.column(name)?;
+        }
+        for (place, name) in self.names.iter().enumerate() {
+            let there = other.places[name];
+            let mut added = Cow::Borrowed(&other.columns[there]);
+            if let Some((row, problem)) = other.doubts.get(&there) {
+                self.doubts.entry(place).or_insert((self.rows + row, problem.clone()));
+            }
+            let column = &mut self.columns[place];
+            match (&mut self.written[place], &other.written[there]) {
+                (None, None) => {}
+                (Some(own), Some(more)) if own.reading == more.reading => own.texts.extend_from_slice(&more.texts),
+                (own, more) => {
+                    let is_empty = |column: &Column| (0..column.len()).all(|row| column.is_missing(row));
+                    match (own.is_some(), more) {
+                        // A column without any cell so far has no kind yet, and one without any more keeps its own.
+                        (false, Some(more)) if is_empty(column) => {
+                            let texts = std::iter::repeat_n(None, self.rows).chain(more.texts.iter().cloned());
+                            *own = Some(Written { reading: more.reading.clone(), texts: texts.collect() });
+                        }
+                        (true, None) if is_empty(&added) => {
+                            own.iter_mut().for_each(|own| own.texts.extend(std::iter::repeat_n(None, other.rows)));
+                        }
+                        _ => {
+                            if let Some(own) = own.take() {
+                                *column = Column::Text(own.texts);
+                            }
+                            if let Some(more) = more {
+                                added = Cow::Owned(Column::Text(more.texts.clone()));
+                            }
+                        }
+                    }
+                }
+            }
+            match (&mut *column, &*added) {
                 (Column::Number(cells), Column::Number(more)) => cells.extend_from_slice(more),
                 (Column::Text(cells), Column::Text(more)) => cells.extend_from_slice(more),
                 (Column::Text(cells), Column::Number(more)) => cells.extend(more.iter().map(|x| as_text(*x))),
@@ -105,7 +234,17 @@ impl Frame {
             Column::Number(cells) => Column::Number(rows.iter().map(|row| cells[*row]).collect()),
             Column::Text(cells) => Column::Text(rows.iter().map(|row| cells[*row].clone()).collect()),
         });
-        Frame { names: self.names.clone(), columns: columns.collect(), places: self.places.clone(), rows: rows.len() }
+        let texts = |written: &Written| rows.iter().map(|row| written.texts[*row].clone()).collect();
+        let selected = |written: &Written| Written { reading: written.reading.clone(), texts: texts(written) };
+        Frame {
+            names: self.names.clone(),
+            columns: columns.collect(),
+            places: self.places.clone(),
+            rows: rows.len(),
+            marks: self.marks,
+            written: self.written.iter().map(|written| written.as_ref().map(selected)).collect(),
+            doubts: self.doubts.clone(),
+        }
     }
 
     /// The columns' names, in order.
@@ -124,7 +263,7 @@ impl Frame {
             Some(index) => Ok(&self.columns[*index]),
             None => Err(Error::MissingColumn {
                 name: name.to_owned(),
-                known: self.names.clone(),
+                known: self.names.iter().filter(|name| !name.is_empty()).cloned().collect(),
                 suggestion: nearest(name, self.names.iter().map(String::as_str)),
             }),
         }

@@ -24,7 +24,7 @@ impl Classes {
     /// The classes of a column and the code of each row, NaN where the cell is missing.
     pub fn read(frame: &Frame, name: &str) -> Result<(Self, Vec<f64>)> {
         let refuse = |problem: String| Err(Error::Column { column: name.to_owned(), problem });
-        let (names, codes, are_numbers) = match frame.column(name)? {
+        let (names, codes, are_numbers) = match &*frame.as_written(name)? {
             Column::Text(cells) => {
                 let mut names: Vec<&String> = cells.iter().flatten().collect();
                 names.sort_unstable();

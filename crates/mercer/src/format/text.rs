@@ -1,11 +1,36 @@
 //! The names and categories of a model file: for each feature a byte (0 number, 1 one-hot, 2 equality, 3 number
 //! read as its logarithm), its name, and for text the number of categories and each of them. Strings have a u32 length before them.
+//!
+//! What else is known of columns stands before the features, if there is any: a byte 4, the column's name, what its numbers
+//! stand for, a u64 of missing cells and a byte that is 1 if the column counts rows; and for columns that are no features a
+//! byte 5, the name, a byte (0 row names, 1 identifier), and two u64: different texts and rows.
 
 use super::FormatError;
-use crate::data::{Feature, Logarithm, TextAs};
+use crate::data::{Fact, Facts, Feature, LeftOut, Logarithm, TextAs};
 
-pub(super) fn write(features: &[Feature]) -> Result<Vec<u8>, FormatError> {
+const FACT: u8 = 4;
+const LEFT_OUT: u8 = 5;
+
+pub(super) fn write(features: &[Feature], facts: &Facts) -> Result<Vec<u8>, FormatError> {
     let mut bytes = Vec::new();
+    for (name, fact) in &facts.columns {
+        bytes.push(FACT);
+        push(&mut bytes, name)?;
+        push(&mut bytes, &fact.reading.to_string())?;
+        bytes.extend((fact.missing as u64).to_le_bytes());
+        bytes.push(u8::from(fact.counts_rows));
+    }
+    for (name, why) in &facts.left_out {
+        bytes.push(LEFT_OUT);
+        push(&mut bytes, name)?;
+        let (kind, texts, rows) = match why {
+            LeftOut::RowNames => (0, 0, 0),
+            LeftOut::Identifier { texts, rows } => (1, *texts, *rows),
+        };
+        bytes.push(kind);
+        bytes.extend((texts as u64).to_le_bytes());
+        bytes.extend((rows as u64).to_le_bytes());
+    }
     for feature in features {
         match feature {
             Feature::Number { name, log, .. } => {
@@ -40,11 +65,20 @@ fn push(bytes: &mut Vec<u8>, text: &str) -> Result<(), FormatError> {
 
 /// The features, with numbers still to be filled in; refused when there are more of them, or more categories
 /// in one of them, than the rest of the file has room for.
-pub(super) fn read(bytes: &[u8], most_features: usize, most_categories: usize) -> Result<Vec<Feature>, FormatError> {
+pub(super) fn read(
+    bytes: &[u8],
+    most_features: usize,
+    most_categories: usize,
+) -> Result<(Vec<Feature>, Facts), FormatError> {
     let mut reader = Reader { bytes };
     let mut features = Vec::new();
+    let mut facts = Facts::default();
     while let Some((kind, rest)) = reader.bytes.split_first() {
         reader.bytes = rest;
+        if matches!(*kind, FACT | LEFT_OUT) && features.is_empty() {
+            reader.fact(*kind, &mut facts)?;
+            continue;
+        }
         if features.len() == most_features {
             return Err(FormatError::Text);
         }
@@ -69,7 +103,7 @@ pub(super) fn read(bytes: &[u8], most_features: usize, most_categories: usize) -
             _ => return Err(FormatError::Text),
         });
     }
-    Ok(features)
+    Ok((features, facts))
 }
 
 struct Reader<'a> {
@@ -81,6 +115,39 @@ impl Reader<'_> {
         let (length, rest) = self.bytes.split_first_chunk().ok_or(FormatError::Text)?;
         self.bytes = rest;
         usize::try_from(u32::from_le_bytes(*length)).map_err(|_| FormatError::Text)
+    }
+
+    fn fact(&mut self, kind: u8, facts: &mut Facts) -> Result<(), FormatError> {
+        let name = self.string()?;
+        if kind == FACT {
+            let reading = self.string()?.parse().map_err(|()| FormatError::Text)?;
+            let (missing, counts) = (self.count()?, self.byte()?);
+            if counts > 1 || facts.columns.contains_key(&name) {
+                return Err(FormatError::Text);
+            }
+            facts.columns.insert(name, Fact { reading, missing, counts_rows: counts == 1 });
+            return Ok(());
+        }
+        let (why, texts, rows) = (self.byte()?, self.count()?, self.count()?);
+        let why = match (why, texts, rows) {
+            (0, 0, 0) => LeftOut::RowNames,
+            (1, texts, rows) => LeftOut::Identifier { texts, rows },
+            _ => return Err(FormatError::Text),
+        };
+        facts.left_out.push((name, why));
+        Ok(())
+    }
+
+    fn byte(&mut self) -> Result<u8, FormatError> {
+        let (byte, rest) = self.bytes.split_first().ok_or(FormatError::Text)?;
+        self.bytes = rest;
+        Ok(*byte)
+    }
+
+    fn count(&mut self) -> Result<usize, FormatError> {
+        let (count, rest) = self.bytes.split_first_chunk().ok_or(FormatError::Text)?;
+        self.bytes = rest;
+        usize::try_from(u64::from_le_bytes(*count)).map_err(|_| FormatError::Text)
     }
 
     fn string(&mut self) -> Result<String, FormatError> {

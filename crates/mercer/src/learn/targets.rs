@@ -71,11 +71,7 @@ impl Learn {
             return Err(Error::argument("the target of a classification", "a single column", roles.targets.len()));
         };
         let (all, codes) = Classes::read(frame, target)?;
-        let mut coded = Frame::new(frame.rows());
-        for (name, column) in frame.iter() {
-            let column = if name == target { Column::Number(codes.clone()) } else { column.clone() };
-            coded.push(name, column)?;
-        }
+        let coded = frame.with_column(target, Column::Number(codes.clone()))?;
         let design = Design::new(&coded, roles, self.encoding())?;
         let codes: Vec<usize> = design.y.col(0).iter().map(|code| *code as usize).collect();
         let (classes, codes) = if design.rows() == frame.rows() {

@@ -39,7 +39,8 @@ impl Pilot {
         };
         self.check_memory()?;
         let design = Design::new(sample, roles, encoding)?;
-        let encoder = design.encoder.clone();
+        // Columns that do not vary in the sample may vary in the tables.
+        let encoder = design.encoder.clone().with_constants_read();
         if self.waves {
             let map = LandmarkMap::waves(&self.kernel, encoder, &design.points, self.landmarks, self.seed)?;
             return self.moments(map, &design, roles);

@@ -127,7 +127,7 @@ impl Learner {
         let rows = ExactRows::new(kernel.clone(), fit.has_offset(), &design.points, design.y.col(0), &solution);
         let mut learner = Learner {
             fit,
-            encoder: design.encoder,
+            encoder: design.encoder.with_constants_read(),
             kernel,
             target: summary.target,
             choose_at: summary.lambda_was_chosen.then(|| 2 * design.points.rows()),
