@@ -57,7 +57,8 @@ pub fn run(options: &InspectOptions) -> anyhow::Result<Done> {
             Some(_) => String::new(),
             None => format!(", {} … {}", short(low), short(high)),
         };
-        page.line("target", &format!("{} ({}{range})", summary.target, rows(summary.rows)));
+        let unit = columns::unit(encoder, &summary.target);
+        page.line("target", &format!("{}{unit} ({}{range})", summary.target, rows(summary.rows)));
         if let Some([low, high]) = summary.clip {
             page.line("", &format!("predictions are kept within {} … {}", short(low), short(high)));
         }

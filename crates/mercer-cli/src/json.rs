@@ -187,6 +187,7 @@ fn target(model: &Model, t: usize, summary: &Summary) -> Map<String, Value> {
     let by_group = summary.groups.is_some();
     let facts = json!({
         "target": summary.target,
+        "unit": columns::unit_of(model.encoder().facts.reading(&summary.target)),
         "loss": summary.loss,
         "penalty": summary.penalty,
         "lambda": summary.lambda,

@@ -100,7 +100,7 @@ fn run(arguments: &Arguments) -> ExitCode {
         Command::Completions { shell } => manual::completions(*shell),
         Command::Man { folder } => manual::pages(folder),
     };
-    let certifies = matches!(
+    let learns = matches!(
         arguments.command,
         Command::Fit(_)
             | Command::Path(_)
@@ -109,6 +109,9 @@ fn run(arguments: &Arguments) -> ExitCode {
             | Command::Update(_)
             | Command::Equivalence(_)
             | Command::Certify(_)
+            | Command::Compare(_)
+            | Command::Plan(_)
+            | Command::Stream(_)
     );
-    Outcome::of(result).exit_code(certifies)
+    Outcome::of(result).exit_code(learns)
 }

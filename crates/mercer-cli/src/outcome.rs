@@ -66,7 +66,9 @@ impl Outcome {
                     return ExitCode::SUCCESS;
                 }
                 say!("error: {error:#}");
-                if let Some(remedy) = remedy(&error).filter(|_| has_options) {
+                // Prediction has none of the options of a fit.
+                let found = if has_options { remedy(&error) } else { remedy_at_prediction(&error) };
+                if let Some(remedy) = found {
                     say!("  {remedy}");
                 }
                 ExitCode::from(if error.is::<Usage>() { 2 } else { 1 })
@@ -82,17 +84,39 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
     })
 }
 
+/// The library's error at the bottom of another.
+fn core(error: &anyhow::Error) -> Option<&Error> {
+    error.chain().find_map(|cause| {
+        cause.downcast_ref::<Error>().or_else(|| match cause.downcast_ref::<mercer_io::Error>() {
+            Some(mercer_io::Error::Data(core)) => Some(core),
+            _ => None,
+        })
+    })
+}
+
+/// What helps where a table is read as another one was.
+fn remedy_at_prediction(error: &anyhow::Error) -> Option<String> {
+    match core(error)? {
+        Error::MissingCell { column, .. } => Some(format!(
+            "fill the cell, or fit the model with --missing mean (the mean of {column:?} takes its place) or --missing drop (such \
+             rows get no prediction)"
+        )),
+        Error::Cell { problem, column, .. } if problem.contains(" may be ") => Some(grouping_remedy(problem, column)),
+        Error::Cell { problem, .. } if problem.ends_with("is not a number") => Some(
+            "--na MARK if it marks missing cells; --decimal comma if \",\" is the decimal mark; --thousands MARK for marks \
+             between digits"
+                .into(),
+        ),
+        _ => None,
+    }
+}
+
 /// Which option helps; the library does not know the program's options.
 fn remedy(error: &anyhow::Error) -> Option<String> {
     if let Some(advised) = error.downcast_ref::<Advised>() {
         return Some(advised.remedy.clone());
     }
-    let core = error.chain().find_map(|cause| {
-        cause.downcast_ref::<Error>().or_else(|| match cause.downcast_ref::<mercer_io::Error>() {
-            Some(mercer_io::Error::Data(core)) => Some(core),
-            _ => None,
-        })
-    })?;
+    let core = core(error)?;
     match core {
         Error::MissingCell { .. } => {
             Some("--missing drop leaves such rows out; --missing mean fills in the column's mean".into())
@@ -102,6 +126,13 @@ fn remedy(error: &anyhow::Error) -> Option<String> {
             let mark = problem.split('"').nth(1).unwrap_or_default();
             Some(format!("--na {mark:?} if it marks missing cells; --categorical {column:?} if it is a category"))
         }
+        Error::Cell { problem, .. } if problem.contains("has a decimal ") => {
+            problem.rsplit(' ').next().map(|mark| format!("--decimal {mark}"))
+        }
+        Error::Cell { problem, column, .. } if problem.ends_with("as other cells are") => Some(format!(
+            "--na MARK if it marks missing cells; --categorical {column:?} if the column holds names; --drop {column:?} to leave \
+             it out"
+        )),
         Error::Cell { problem, column, .. }
             if ["write dates as", "convert the column", "give every cell", "of different kinds"]
                 .iter()
@@ -110,8 +141,8 @@ fn remedy(error: &anyhow::Error) -> Option<String> {
             Some(format!("--categorical {column:?} if the column holds names; --drop {column:?} to leave it out"))
         }
         Error::Cell { problem, column, .. } if problem.ends_with("is not a number") => Some(format!(
-            "--decimal comma if \",\" is the decimal mark; --categorical {column:?} if the column holds names; \
-             --drop {column:?} to leave it out"
+            "--na MARK if it marks missing cells; --decimal comma if \",\" is the decimal mark; --categorical {column:?} if the \
+             column holds names; --drop {column:?} to leave it out"
         )),
         Error::Cell { problem, .. } if problem.contains("negative after scaling") => Some("--scale unit".into()),
         Error::Column { problem, column } if problem.contains("like an identifier") => {

@@ -197,15 +197,11 @@ impl Subject {
 
 /// The table with a number subtracted from the target.
 fn centred(frame: &Frame, roles: &Roles, centre: f64) -> mercer::Result<Frame> {
-    let mut out = Frame::new(frame.rows());
-    for (name, column) in frame.iter() {
-        let column = match column {
-            Column::Number(cells) if roles.targets.iter().any(|target| target == name) => {
-                Column::Number(cells.iter().map(|y| y - centre).collect())
-            }
-            other => other.clone(),
-        };
-        out.push(name, column)?;
+    let mut out = frame.clone();
+    for target in &roles.targets {
+        if let Column::Number(cells) = frame.column(target)? {
+            out = out.with_column(target, Column::Number(cells.iter().map(|y| y - centre).collect()))?;
+        }
     }
     Ok(out)
 }

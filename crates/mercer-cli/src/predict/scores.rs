@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use mercer::data::{Column, Frame};
+use mercer::data::{Column, Frame, Reading};
 use mercer::{Meaning, Model};
 use serde_json::{Value, json};
 
@@ -39,6 +39,11 @@ pub fn of_numbers(model: &Model, values: &[Vec<Option<f64>>], frame: &Frame, nam
     for ((summary, values), name) in model.summaries().iter().zip(values).zip(names(model, name)) {
         let target = plain_target(&summary.target, &summary.loss).to_owned();
         let Ok(Column::Number(truth)) = frame.column(&target) else { continue };
+        // Pounds are not compared with kilograms.
+        let found = frame.reading(&target);
+        if found != Reading::Number && found != *model.encoder().facts.reading(&target) {
+            continue;
+        }
         let kind = match quantile_of(&summary.loss).filter(|_| of_quantiles) {
             Some(quantile) => {
                 QuantileScore::of(quantile, truth, values, None).map(|score| Kind::Quantile(quantile, score))

@@ -58,6 +58,25 @@ fn listed(names: &[String], most: usize) -> Option<String> {
     (!names.is_empty()).then(|| if more > 0 { format!("{shown}, … ({more} more)") } else { shown })
 }
 
+/// What the numbers of a target stand for, behind its name.
+pub fn unit(encoder: &Encoder, target: &str) -> String {
+    match encoder.facts.reading(target) {
+        Reading::Number => String::new(),
+        reading => format!(" ({})", reading.describe()),
+    }
+}
+
+/// The unit of numbers, for programs.
+pub fn unit_of(reading: &Reading) -> Option<&str> {
+    match reading {
+        Reading::Number => None,
+        Reading::Unit(unit) => Some(unit),
+        Reading::Date => Some("days since 1970-01-01"),
+        Reading::Instant => Some("days since 1970-01-01 UTC"),
+        Reading::Time => Some("hours since midnight"),
+    }
+}
+
 /// One object for each column.
 pub fn to_json(encoder: &Encoder) -> Value {
     let one = |column: ColumnRead| {
@@ -68,19 +87,13 @@ pub fn to_json(encoder: &Encoder) -> Value {
             Kind::LeftOut(LeftOut::RowNames) => ("row names", None),
             Kind::LeftOut(LeftOut::Identifier { texts, .. }) => ("identifier", Some(texts)),
         };
-        let unit = match column.reading {
-            Reading::Number => None,
-            Reading::Unit(unit) => Some(unit),
-            Reading::Date => Some("days since 1970-01-01".into()),
-            Reading::Instant => Some("days since 1970-01-01 UTC".into()),
-            Reading::Time => Some("hours since midnight".into()),
-        };
         let mut object = json!({
             "name": column.name,
             "kind": kind,
             "is_used": !matches!(column.kind, Kind::Constant | Kind::LeftOut(_)),
-            "unit": unit,
+            "unit": unit_of(&column.reading),
             "missing": column.missing,
+            "counts_rows": column.counts_rows,
         });
         if let (Some(count), Some(map)) = (categories, object.as_object_mut()) {
             map.insert("categories".into(), json!(count));

@@ -40,7 +40,8 @@ pub fn page(found: &Found, options: &FitOptions, common: &Common, saved: Option<
         page.blank();
         let [low, high] = summary.target_range;
         let clipped = if summary.clip.is_some() { ", within which predictions are kept" } else { "" };
-        page.line("target", &format!("{}, {} … {}{clipped}", summary.target, short(low), short(high)));
+        let unit = columns::unit(fitted.model.encoder(), &summary.target);
+        page.line("target", &format!("{}{unit}, {} … {}{clipped}", summary.target, short(low), short(high)));
         // An automatic fit of one target has said it with the kernel.
         if found.search.is_none() || fitted.model.summaries().len() > 1 {
             page.line("penalty", &penalty_line(summary));

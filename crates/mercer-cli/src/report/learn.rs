@@ -6,8 +6,8 @@ use mercer::{Learned, Meaning, Summary, plan};
 
 use super::fit::{fold_words, saved_line, table_lines};
 use super::{
-    Page, abbreviated, certificate_line, confusion, errors_line, integer, judged_by, low_rank_line, penalty_line, rows,
-    short,
+    Page, abbreviated, certificate_line, columns, confusion, errors_line, integer, judged_by, low_rank_line,
+    penalty_line, rows, short,
 };
 use crate::args::{Common, FitOptions, Style};
 use crate::chart;
@@ -139,7 +139,8 @@ fn numbers(page: &mut Page, found: &Found) {
             page.blank();
         }
         let [low, high] = summary.target_range;
-        page.line("target", &format!("{}, {} … {}", summary.target, short(low), short(high)));
+        let unit = columns::unit(learned.model.encoder(), &summary.target);
+        page.line("target", &format!("{}{unit}, {} … {}", summary.target, short(low), short(high)));
         facts(page, found, t, summary);
     }
     let (values, is_held_out) = found.values();

@@ -84,8 +84,9 @@ const CASES: &[(&str, &[Case])] = &[
         ("no header", Lines(&["1,2.5,1", "2,3.5,3", "3,4.5,2", "4,1.5,5"]), &["--target", "x3"]),
         ("numbers as header (pandas)", Lines(&["0,1,2", "1.5,2.5,1", "2.5,3.5,3", "3.5,4.5,2", "4.5,1.5,5"]), &["--target", "2"]),
         ("numbers as header above texts", Lines(&["0,1", "red,1", "blue,3", "red,2", "blue,5"]), &["--target", "1"]),
-        ("years as header, said", Lines(&["2019,2020,y", "1,2,1", "2,3,3", "3,5,2", "4,1,5"]), &[]),
-        ("years as header, not clear", Lines(&["2019,2020", "1,2", "2,3", "3,5", "4,1"]), &["--header", "--target", "2020"]),
+        ("numbers and a name as header", Lines(&["2019,2020,y", "1,2,1", "2,3,3", "3,5,2", "4,1,5"]), &[]),
+        ("years as header", Lines(&["2019,2020", "1,2", "2,3", "3,5", "4,1"]), &["--target", "x2"]),
+        ("the same, said", Lines(&["2019,2020", "1,2", "2,3", "3,5", "4,1"]), &["--header", "--target", "2020"]),
         ("row names (R, pandas)", Lines(&["\"\",\"x\",\"y\"", "\"Ann\",1,1", "\"Bob\",2,3", "\"Cid\",4,2", "\"Dan\",3,5"]), &[]),
         ("row names kept by pandas", Lines(&["Unnamed: 0,x,y", "0,1,1", "1,2,3", "2,4,2", "3,3,5"]), &[]),
         ("a name missing elsewhere", Lines(&["x,,y", "1,2,3", "2,3,5"]), &[]),
@@ -113,18 +114,16 @@ const CASES: &[(&str, &[Case])] = &[
 /// The bytes of the file, and how it is shown.
 fn written(file: &File) -> (Vec<u8>, String) {
     let y = |row: usize| (row * row) % 11 + row;
+    let code = |text: &str| if text.is_empty() { "(empty)".to_owned() } else { format!("`{text}`") };
     let shown = |text: &str| text.replace('|', "\\|").replace('\u{a0}', " ").replace('\u{202f}', " ");
     match file {
         Cells(cells) => {
             let mut text = String::from("x;y\n");
             cells.iter().enumerate().for_each(|(row, cell)| writeln!(text, "{cell};{}", y(row)).unwrap());
-            (
-                text.into_bytes(),
-                cells.iter().map(|cell| format!("`{} `", shown(cell)).replace(" `", "`")).collect::<Vec<_>>().join(" "),
-            )
+            (text.into_bytes(), cells.iter().map(|cell| code(&shown(cell))).collect::<Vec<_>>().join(" "))
         }
         Lines(lines) => {
-            let shown = lines.iter().take(4).map(|line| format!("`{}`", shown(line))).collect::<Vec<_>>().join("<br>");
+            let shown = lines.iter().take(4).map(|line| code(&shown(line))).collect::<Vec<_>>().join("<br>");
             ((lines.join("\n") + "\n").into_bytes(), shown)
         }
         Bytes(bytes) => {
@@ -170,6 +169,9 @@ fn judged(folder: &Path, bytes: &[u8], options: &[&str]) -> (String, String) {
         match column["missing"].as_u64() {
             Some(count) if count > 0 => write!(text, ", {count} missing").unwrap(),
             _ => {}
+        }
+        if column["counts_rows"] == true {
+            text.push_str(", counts the rows");
         }
         text
     };
@@ -235,7 +237,8 @@ fn messy_tables_are_read_or_refused_as_the_page_says() {
 
 const HEAD: &str = "# How tables are read
 
-`mercer fit` prints how every column was read (`columns` in its report and with `--json`); `mercer inspect` prints it again.
+`mercer fit` prints how every column was read (`columns` in its report and with `--json`); `mercer inspect` prints it
+again.
 
 **Numbers.** A column of a text file is read as numbers if every cell that is not missing says a number of one kind:
 
@@ -248,28 +251,32 @@ const HEAD: &str = "# How tables are read
 | `09:30`, `9:30:15`, `9:30 pm` | hours since midnight |
 | `=\"12\"` | its content |
 
-What may mean two things is refused with both readings: `3,000` beside `950` is 3000 (`--thousands comma`) or 3 (`--decimal comma`),
-`1.200` beside `950` is 1200 (`--thousands point`) or 1.2 (`--thousands none`). Two units in one column, units in some cells only,
-and dates such as `05/01/2020` are refused. Every other text is a category.
+What may mean two things is refused with both readings: `3,000` beside `950` is 3000 (`--thousands comma`) or 3
+(`--decimal comma`), `1.200` beside `950` is 1200 (`--thousands point`) or 1.2 (`--thousands none`). Two units in one
+column, units in some cells only, and dates such as `05/01/2020` are refused. Every other text is a category. Columns that
+a model does not use are never refused.
 
-**Units at prediction.** The model file keeps what the numbers of each column stand for. A new table must use the same unit:
-`13 kg` is read alike, `13 lb` is refused, and plain numbers are taken to be in the unit of the training rows, with a note.
+**Units at prediction.** The model file keeps what the numbers of each column stand for. A new table must use the same
+unit: `13 kg` is read alike, `13 lb` is refused, and plain numbers are taken to be in the unit of the training rows, with
+a note.
 
-**Missing cells.** Empty cells, `NA`, `N/A`, `n/a`, `<NA>`, `#N/A` and a spreadsheet's other errors, `NaN`, `null`, `NULL`, `None`, `?` and
-`.` are missing in every column; `-`, `--`, `–`, `—`, `na`, `n.a.`, `none`, `nil`, `missing`, `unknown`, `*` and `..` are missing in a column in
-which all other cells are numbers. `--na MARKS` adds marks. `--missing` says what is done about missing cells.
+**Missing cells.** Empty cells, `NA`, `N/A`, `n/a`, `<NA>`, `#N/A` and other errors of spreadsheets, `NaN`, `null`, `NULL`,
+`None`, `?` and `.` are missing in every column. `-`, `--`, `–`, `—`, `na`, `n.a.`, `none`, `nil`, `missing`, `unknown`, `*`
+and `..` are missing in a column whose other cells are numbers. `--na MARKS` adds marks. `--missing` says what is done
+about missing cells.
 
-**Columns that carry nothing.** A constant column is ignored, also in new tables. A first column without a name holds the names of the
-rows (R's `write.csv`, pandas' `to_csv`) and is left out, and so is a text column of at least ten rows in which nine of ten texts differ, unless
-`--features` or `--categorical` names it. Columns that count the rows (1, 2, 3, …) are used, and named in the report.
+**Columns that carry nothing.** A constant column is ignored, also in new tables. A first column without a name holds the
+names of the rows (R's `write.csv`, pandas' `to_csv`) and is left out. So is a text column of at least ten rows in which
+nine of ten texts differ, unless `--features` or `--categorical` names it. Columns that count the rows (1, 2, 3, …) are
+used, and named in the report.
 
-**Header.** The first row names the columns unless all its cells are numbers, dates or missing. A first row of numbers is a header
-where it is 0, 1, 2, … (as pandas writes it) above decimals, or where a column below it holds texts only; a note says which way
-it was read. `--header` and `--no-header` decide. A first line `sep=;` is obeyed; `--skip-rows N` passes over lines above the header, `--comment
-CHAR` over lines that begin with a character.
+**Header.** The first row names the columns unless all its cells are numbers, dates or missing. A first row of numbers is a
+header where it is 0, 1, 2, … (as pandas writes it) above decimals, or where a column below it holds texts only; a note
+says which way it was read. `--header` and `--no-header` decide. A first line `sep=;` is obeyed; `--skip-rows N` passes
+over lines above the header, `--comment CHAR` over lines that begin with a character.
 
-**Tables read in parts** (`mercer stream`, `mercer moments`, large predictions) are read in the same way, as far as their first rows tell: what
-these leave open and later rows would settle is refused.
+**Tables read in parts** (`mercer stream`, `mercer moments`, large predictions) are read in the same way, as far as their
+first rows tell. What these leave open and later rows would settle is refused.
 
 ## Tables as people have them
 

@@ -1,7 +1,7 @@
 //! The training data, ready for a kernel.
 
 use super::encoder::{Encoder, Encoding, Feature, Missing, Scale, TextAs, not_a_number};
-use super::facts::LeftOut;
+use super::facts::{Fact, LeftOut};
 use super::frame::{Column, Frame};
 use crate::error::{Error, Result};
 use crate::kernel::Points;
@@ -64,6 +64,10 @@ impl Design {
         let row_names = frame.names().iter().filter(|name| roles.features.is_none() && names_rows(frame, name));
         let row_names = row_names.map(|name| (name.clone(), LeftOut::RowNames));
         design.encoder.facts.left_out.splice(0..0, row_names);
+        for target in &roles.targets {
+            let fact = Fact { reading: frame.reading(target), ..Fact::default() };
+            design.encoder.facts.add(target, fact);
+        }
         Ok(design)
     }
 

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 
-use crate::data::{Column, Frame};
+use crate::data::{Column, Frame, Reading};
 use crate::error::{Error, Result};
 
 /// How two training sets differ.
@@ -96,8 +96,13 @@ fn check_columns(first: &Frame, second: &Frame) -> Result<()> {
         return Err(Error::argument("the columns of both tables", "the same, by name", parts.join(", ")));
     }
     for (name, column) in first.iter() {
-        let kind = |column: &Column| if matches!(column, Column::Number(_)) { "numbers" } else { "text" };
-        let (a, b) = (kind(column), kind(second.column(name)?));
+        let kind = |frame: &Frame, column: &Column| match (column, frame.reading(name)) {
+            (Column::Text(_), _) => "text".to_owned(),
+            (Column::Number(_), Reading::Number) => "numbers".to_owned(),
+            (Column::Number(_), Reading::Unit(unit)) => format!("numbers in {unit}"),
+            (Column::Number(_), reading) => reading.describe(),
+        };
+        let (a, b) = (kind(first, column), kind(second, second.column(name)?));
         // A table without rows has no cells to disagree.
         if a != b && first.rows() > 0 && second.rows() > 0 {
             let problem = format!("holds {a} in the first table and {b} in the second; it must be the same in both");

@@ -36,9 +36,11 @@ pub(crate) fn doubt(texts: &[Option<String>], marks: Marks) -> Option<(usize, St
         }
     }
     if let Some((row, text)) = dates.filter(|_| 2 * count_of_dates > filled) {
-        let problem =
-            format!("{:?} is a date in which day and month can be told apart by habit only", abbreviated(text));
+        let problem = format!("{:?} is a date whose order of day and month is not known", abbreviated(text));
         return Some((row, format!("{problem}; write dates as 2020-01-31")));
+    }
+    if let Some(found) = words.first().and_then(|(row, text)| other_mark(texts, marks, (*row, text))) {
+        return Some(found);
     }
     if values.is_empty() {
         return None;
@@ -47,15 +49,31 @@ pub(crate) fn doubt(texts: &[Option<String>], marks: Marks) -> Option<(usize, St
         return of_values(&values);
     }
     different.extend(values.iter().map(|(_, text, _)| *text));
-    let are_numbers = values.iter().all(|(_, _, value)| value.reading == Reading::Number);
     let (row, word) = words[0];
     let shown = abbreviated(word);
     if words.len() <= FEW && different.len() >= MANY && 2 * values.len() <= filled {
         let problem = format!("{shown:?} stands among {} different numbers", different.len());
         return Some((row, format!("{problem}: as a mark of missing cells, or as a category")));
     }
-    // Plain numbers with a word among them are refused where they are looked at.
-    (!are_numbers && 2 * values.len() > filled).then(|| (row, values[0].2.reading.refusal(word, marks)))
+    // Plain numbers with a word among them are refused where they are looked at; 4wd, 2wd and rwd are categories.
+    let reading = &values[0].2.reading;
+    let is_many = !matches!(reading, Reading::Unit(_)) || different.len() >= MANY;
+    let like = match reading {
+        Reading::Number => return None,
+        Reading::Unit(unit) => format!("a number in {unit}"),
+        Reading::Date | Reading::Instant => "a date".into(),
+        Reading::Time => "a time of day".into(),
+    };
+    (is_many && 2 * values.len() > filled).then(|| (row, format!("{shown:?} is not {like}, as other cells are")))
+}
+
+/// All cells say numbers if the decimal mark is the other one.
+fn other_mark(texts: &[Option<String>], marks: Marks, (row, text): (usize, &str)) -> Option<(usize, String)> {
+    let other = Marks { decimal_comma: !marks.decimal_comma, ..marks };
+    let mark = if other.decimal_comma { "comma" } else { "point" };
+    value(text, other)?;
+    super::numbers(texts, other)?;
+    Some((row, format!("{:?} has a decimal {mark}", abbreviated(text))))
 }
 
 /// All cells say numbers.

@@ -151,8 +151,20 @@ fn what_is_ambiguous_is_said() {
     let mut cells: Vec<&str> = vec!["pending"; 12];
     cells.extend(["1", "2", "3", "4", "5"]);
     assert!(said(&cells).starts_with("1 \"pending\" stands among 5 different numbers"));
-    assert!(said(&["1 kg", "2 kg", "3 kg", "many"]).starts_with("4 \"many\" cannot be read like the training rows"));
-    for fine in [&["red", "green"][..], &["a1", "b2", "c3"], &["3", "4", "5more", "2", "x", "y", "z"], &["", ""]] {
+    assert_eq!(
+        said(&["1 kg", "2 kg", "3 kg", "4 kg", "5 kg", "many"]),
+        "6 \"many\" is not a number in kg, as other cells are"
+    );
+    assert_eq!(said(&["2019-02-28", "2019-02-29", "2019-03-01"]), "2 \"2019-02-29\" is not a date, as other cells are");
+    assert_eq!(said(&["€ 1.200,50", "€ 7"]), "1 \"€ 1.200,50\" has a decimal comma");
+    assert_eq!(said(&["2", "1,5"]), "2 \"1,5\" has a decimal comma");
+    for fine in [
+        &["red", "green"][..],
+        &["4wd", "2wd", "rwd", "4wd"],
+        &["a1", "b2", "c3"],
+        &["3", "4", "5more", "2", "x", "y", "z"],
+        &["", ""],
+    ] {
         assert_eq!(of(fine), None, "{fine:?}");
     }
 }
