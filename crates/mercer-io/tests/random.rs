@@ -54,7 +54,11 @@ fn random_and_damaged_files_never_panic() {
             decimal_comma: random.below(4) == 0,
             header: [None, None, Some(true), Some(false)][random.below(4)],
             separator: [None, None, None, Some(random.next() as u8)][random.below(4)],
+            missing: if random.below(8) == 0 { vec!["x".to_owned()] } else { Vec::new() },
+            skip_rows: random.below(20).saturating_sub(17),
+            comment: (random.below(8) == 0).then_some(b'#'),
             memory_limit: Some(1 << 20),
+            ..ReadOptions::default()
         };
         if let Ok(table) = read_bytes(bytes, "stdin", &options) {
             let names = table.frame.names();

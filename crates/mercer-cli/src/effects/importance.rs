@@ -34,7 +34,7 @@ pub fn run(model: &Model, options: &EffectsOptions, common: &Common) -> anyhow::
     if let Some(path) = &options.shown.output {
         mercer_io::write_frame(path, &to_frame(&found)?)?;
     }
-    let text = match (options.shown.json, options.shown.format) {
+    let text = match (options.shown.json, options.shown.style) {
         (true, _) => format!("{}\n", to_json(&found)),
         (false, Style::Text) => page(&found),
         (false, style) => grid(&found).render(style),
