@@ -147,7 +147,7 @@ class MercerEstimator(Output, FittedModel, BaseEstimator):  # type: ignore[misc]
             for place in range(columns.shape[1]):
                 targets.append(_tables.fresh_name(named[place], taken + targets))
                 table.add_numbers(targets[-1], columns[:, place])
-        roles = Columns(targets=targets, weight=None, group=None, categorical=gate.texts)
+        roles = Columns(targets=targets, weight=None, group=None, categorical=gate.categories)
         total = float(gate.rows)
         if weights is not None:
             used = weights if keep is None else weights[keep]
@@ -164,6 +164,10 @@ class MercerEstimator(Output, FittedModel, BaseEstimator):  # type: ignore[misc]
     def _accept(self, model: _core.Model) -> None:
         """The model of a fit; a certificate that does not hold is said aloud."""
         self._model = model
+        for column in self.columns_:
+            if column["kind"] == "identifier":
+                text = f"column {column['name']!r} is not used: {column['categories']} different texts, like an identifier; a categorical type would use it"
+                warnings.warn(text, UserWarning, stacklevel=3)
         for summary in self.summaries_:
             if not summary["certificate"]["holds"]:
                 text = f"without certificate ({summary['target']}): {summary['certificate']['reason']}"

@@ -80,6 +80,17 @@ impl Reading {
         }
     }
 
+    /// The unit, for programs; `None` for plain numbers.
+    pub fn unit(&self) -> Option<&str> {
+        match self {
+            Reading::Number => None,
+            Reading::Unit(unit) => Some(unit),
+            Reading::Date => Some("days since 1970-01-01"),
+            Reading::Instant => Some("days since 1970-01-01 UTC"),
+            Reading::Time => Some("hours since midnight"),
+        }
+    }
+
     /// Why a text cannot be read in this way.
     pub(crate) fn refusal(&self, text: &str, marks: Marks) -> String {
         let shown = crate::error::abbreviated(text);
