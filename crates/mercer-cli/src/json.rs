@@ -10,7 +10,6 @@ use serde_json::{Map, Value, json};
 
 use crate::effects::importance::column;
 use crate::fit::{Found, Search};
-use crate::report::columns;
 use crate::{again, coefficients, conversions};
 
 /// What `fit --json` prints: one object, with the facts of a single target at its top level and those of
