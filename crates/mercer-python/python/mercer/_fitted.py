@@ -248,7 +248,7 @@ class FittedModel:
         values = values[:, None] if values.ndim == 1 else values
         if values.shape != (table.rows, len(names)):
             raise ValueError(f"y must have {table.rows} rows and {len(names)} columns; got the shape {values.shape}")
-        columns = Columns(targets=[], weight=None, group=None, categorical=[])
+        columns = Columns(targets=[], weight=None, group=None, groups_are_folds=False, categorical=[])
         for place, name in enumerate(names):
             columns["targets"].append(name)
             table.add_numbers(name, np.ascontiguousarray(values[:, place]))
@@ -257,8 +257,7 @@ class FittedModel:
             table.add_numbers(columns["weight"], np.ascontiguousarray(sample_weight, dtype=np.float64))
         if groups is not None:
             columns["group"] = _tables.fresh_name("group", table.names)
-            _, codes = np.unique(np.asarray(groups), return_inverse=True)
-            table.add_numbers(columns["group"], codes.astype(np.float64))
+            table.add_numbers(columns["group"], _tables.codes(groups, table.rows).astype(np.float64))
         return Importance(model.importance(table, columns, whole("seed", seed)))
 
     def save(self, path: Any) -> None:

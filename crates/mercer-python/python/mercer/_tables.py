@@ -264,6 +264,18 @@ def _remember(estimator: Any, names: list[str], reset: bool) -> None:
         raise ValueError(f"the columns must be those of the fit, in their order: {known}; got {', '.join(names)}")
 
 
+def codes(groups: Any, rows: int) -> NDArray[np.int64]:
+    """Groups as numbers."""
+    given = np.asarray(groups)
+    if given.shape != (rows,):
+        raise ValueError(f"groups must have one entry for each of the {rows} rows; got the shape {given.shape}")
+    missing = [place for place, one in enumerate(given.tolist()) if one is None or one != one]
+    if missing:
+        raise ValueError(f"row {missing[0] + 1} has no group")
+    found: NDArray[np.int64] = np.unique(given.astype(str) if given.dtype == object else given, return_inverse=True)[1]
+    return found
+
+
 def fresh_name(wanted: str, taken: list[str]) -> str:
     """A column name that no feature has."""
     known = set(taken)
