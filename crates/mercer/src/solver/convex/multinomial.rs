@@ -116,6 +116,11 @@ impl Multinomial<'_> {
                 }
                 share *= 0.5;
             }
+            if !moved && !is_hard && exact::suits(n, k) {
+                // A singular K hides from conjugate gradients what its null space rounds away.
+                is_hard = true;
+                continue;
+            }
             if !moved {
                 converged = primal - dual <= tolerance * primal.abs();
                 break;
