@@ -572,7 +572,9 @@ pub(super) fn mean_and_deviation<I: Iterator<Item = (f64, f64)>>(values: impl Fn
 
 /// Numbers, also with a decimal comma: a column of those was read with the wrong decimal mark.
 fn is_like_a_number(text: &str) -> bool {
-    text.trim().replacen(',', ".", 1).parse::<f64>().is_ok() || reading::value(text, Marks::default()).is_some()
+    let is_plain = |value: reading::Value| value.reading == Reading::Number;
+    text.trim().replacen(',', ".", 1).parse::<f64>().is_ok()
+        || reading::value(text, Marks::default()).is_some_and(is_plain)
 }
 
 fn like_an_identifier(name: &str, why: LeftOut) -> Error {

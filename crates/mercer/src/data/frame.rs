@@ -208,6 +208,7 @@ impl Frame {
                 (Some(own), Some(more)) if own.reading == more.reading => own.texts.extend_from_slice(&more.texts),
                 (own, more) => {
                     let is_empty = |column: &Column| (0..column.len()).all(|row| column.is_missing(row));
+                    let is_number = |column: &Column| matches!(column, Column::Number(_));
                     match (own.is_some(), more) {
                         // A column without any cell so far has no kind yet, and one without any more keeps its own.
                         (false, Some(more)) if is_empty(column) => {
@@ -216,6 +217,16 @@ impl Frame {
                         }
                         (true, None) if is_empty(&added) => {
                             own.iter_mut().for_each(|own| own.texts.extend(std::iter::repeat_n(None, other.rows)));
+                        }
+                        // 1,234 is a plain number that is written with a mark.
+                        (false, Some(more)) if more.reading == Reading::Number && is_number(column) => {
+                            let texts = plain(column).chain(more.texts.iter().cloned()).collect();
+                            *own = Some(Written { reading: Reading::Number, texts });
+                        }
+                        (true, None)
+                            if own.as_ref().is_some_and(|own| own.reading == Reading::Number) && is_number(&added) =>
+                        {
+                            own.iter_mut().for_each(|own| own.texts.extend(plain(&added)));
                         }
                         _ => {
                             if let Some(own) = own.take() {
@@ -282,6 +293,14 @@ impl Frame {
             }),
         }
     }
+}
+
+/// The cells of a column as texts.
+fn plain(column: &Column) -> impl Iterator<Item = Option<String>> + '_ {
+    (0..column.len()).map(move |row| match column {
+        Column::Number(cells) => as_text(cells[row]),
+        Column::Text(cells) => cells[row].clone(),
+    })
 }
 
 /// A number as a category; a missing cell has none.
