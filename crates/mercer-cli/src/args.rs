@@ -25,7 +25,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub use certify::CertifyOptions;
 pub use compare::CompareOptions;
-pub use effects::EffectsOptions;
+pub use effects::{EffectsOn, EffectsOptions};
 pub use equivalence::{DistanceOptions, EquivalenceOptions};
 pub use experiment::{Chosen, ExperimentOptions};
 pub use export::{ExportOptions, PrecisionArgument};

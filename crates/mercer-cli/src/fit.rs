@@ -261,7 +261,9 @@ pub fn certified(model: &Model, common: &Common) -> Done {
             say!("without certificate ({}): {reason}", summary.target);
             done = Done::Uncertified;
         }
-        if summary.is_zero && !common.quiet {
+        // Of a constant target the report has said so.
+        let [low, high] = summary.target_range;
+        if summary.is_zero && low < high && !common.quiet {
             let constant = match (summary.has_offset, summary.train_loss) {
                 (true, None) => "the mean",
                 (true, Some(_)) => "the best constant",

@@ -44,6 +44,7 @@ pub fn run(options: &PredictOptions, common: &Common) -> anyhow::Result<Done> {
         let errors: Map<String, Value> =
             answer.tally.scores.iter().map(|score| (score.name.clone(), score.to_json())).collect();
         let mut object = json!({ "n": table.frame.rows(), "predictions": predictions, "errors": errors });
+        object["outside"] = answer.tally.outside_to_json();
         if let Some(intervals) = &answer.tally.intervals {
             object["interval"] = intervals.to_json();
         }
@@ -119,7 +120,8 @@ impl Answer {
         let left_out = first.map_or(0, |column| (0..frame.rows()).filter(|row| column.is_missing(*row)).count());
         let plain = model.encoder().without_unit(frame);
         let plain = plain.into_iter().map(|(column, reading)| (column.to_owned(), reading.describe())).collect();
-        Ok(Answer { added, tally: Tally { rows: frame.rows(), left_out, scores, unknown, plain, intervals: None } })
+        let (rows, outside, intervals) = (frame.rows(), model.outside(frame)?, None);
+        Ok(Answer { added, tally: Tally { rows, left_out, scores, unknown, plain, outside, intervals } })
     }
 
     fn add_intervals(&mut self, maker: &Maker<'_>, frame: &Frame, observer: Option<&Observer>) -> mercer::Result<()> {

@@ -6,6 +6,7 @@ mod confusion;
 pub mod fit;
 pub mod learn;
 pub mod linear;
+pub mod notes;
 mod search;
 
 use std::fmt;
@@ -127,20 +128,30 @@ pub fn errors_line(summary: &Summary) -> String {
 
 /// For losses other than the squared one: what held-out rows said, and the training rows.
 fn learned_errors_line(summary: &Summary, train_loss: f64) -> String {
+    // Of classes with weights the shares are said both ways.
+    let weighted = if summary.weighted_train_error.is_some() { "weighted " } else { "" };
     let held_out = summary.held_out.as_ref().map_or_else(String::new, |held_out| {
         let (value, error) = (short(held_out.value), short(held_out.standard_error));
         let root = match held_out.measure.as_str() {
             "squared" => format!(" (root {})", short(held_out.value.sqrt())),
             _ => String::new(),
         };
-        format!("held-out {} {value} ± {error}{root}, ", learn::measure_name(&held_out.measure))
+        let name = learn::measure_name(&held_out.measure);
+        match held_out.unweighted {
+            Some(plain) => format!("held-out {name} {} (weighted {value} ± {error}), ", short(plain)),
+            None => format!("held-out {weighted}{name} {value} ± {error}{root}, "),
+        }
     });
     let rest = match (summary.train_error, summary.train_r2) {
-        (Some(wrong), _) => format!("share of wrong classes {}", short(wrong)),
+        (Some(wrong), _) => {
+            let weighted = summary.weighted_train_error;
+            let weighted = weighted.map_or_else(String::new, |share| format!(" (weighted {})", short(share)));
+            format!("share of wrong classes {}{weighted}", short(wrong))
+        }
         (None, Some(r2)) => format!("RMSE {} (R² {})", short(summary.train_rmse), short(r2)),
         (None, None) => format!("RMSE {}", short(summary.train_rmse)),
     };
-    format!("{held_out}on the training rows mean loss {}, {rest}", short(train_loss))
+    format!("{held_out}on the training rows {weighted}mean loss {}, {rest}", short(train_loss))
 }
 
 pub fn certificate_line(certificate: &Certificate, is_zero: bool) -> String {

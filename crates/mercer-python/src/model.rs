@@ -282,6 +282,11 @@ impl Model {
         }
     }
 
+    /// What is odd about the targets, or about the errors; nothing for a model that came from bytes.
+    fn notes(&self) -> Vec<String> {
+        self.found.notes.clone()
+    }
+
     /// What the automatic search tried; `None` for a model that came from bytes.
     fn search(&self) -> Option<SearchFacts> {
         self.found.search.clone()

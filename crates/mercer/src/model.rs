@@ -9,12 +9,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::certificate::Certificate;
 use crate::clip::within;
-use crate::data::{Classes, Column, Encoder, Feature, Frame};
+use crate::data::{Classes, Column, Encoder, Feature, Frame, Outside};
 use crate::error::{Error, Result};
 use crate::kernel::{Points, SharedKernel};
 use crate::linalg::{Matrix, Parts};
 use crate::solver::Solution;
 use crate::space;
+pub(crate) use classify::{probability_slopes, shares};
 pub(crate) use kept::KeptTargets;
 pub use provenance::{DataFile, Provenance};
 
@@ -100,10 +101,13 @@ pub enum Probability {
 pub struct HeldOut {
     /// What was measured: `loss`, `error`, `absolute` or `squared`.
     pub measure: String,
-    /// Its mean.
+    /// Its mean, rows counted by the weights of rows and classes.
     pub value: f64,
     /// The standard error of the mean.
     pub standard_error: f64,
+    /// The share of rows whose class was not predicted, every row counted once: where there are weights, and shares of classes were measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unweighted: Option<f64>,
 }
 
 fn squared() -> String {
@@ -181,9 +185,12 @@ pub struct Summary {
     /// (1/W) Σ w ℓ(y, f + b), for losses other than the squared one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub train_loss: Option<f64>,
-    /// For classes: the share of training rows whose class is not predicted.
+    /// For classes: the share of training rows whose class is not predicted, every row counted once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub train_error: Option<f64>,
+    /// The same with rows counted by the weights of rows and classes, where there are some.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub weighted_train_error: Option<f64>,
     /// What held-out rows said of the choice, where they decided; without them, nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held_out: Option<HeldOut>,
@@ -221,6 +228,7 @@ impl Summary {
             support: None,
             train_loss: None,
             train_error: None,
+            weighted_train_error: None,
             held_out: None,
         }
     }
@@ -312,6 +320,12 @@ impl Model {
             frame.push(name, Column::Number(x.col(j).to_vec()))?;
         }
         Ok(frame)
+    }
+
+    /// The rows of a table that are outside the range of the training rows; `None` where that is not known (see
+    /// [`Encoder::outside`](crate::data::Encoder::outside)).
+    pub fn outside(&self, frame: &Frame) -> Result<Option<Outside>> {
+        if self.kernel.is_precomputed() { Ok(None) } else { self.encoder.outside(frame) }
     }
 
     /// Predicts encoded points.

@@ -6,7 +6,7 @@ use mercer::{Learned, Meaning, Summary, plan};
 
 use super::fit::{fold_words, saved_line, table_lines};
 use super::{
-    Page, abbreviated, certificate_line, columns, confusion, errors_line, integer, judged_by, low_rank_line,
+    Page, abbreviated, certificate_line, columns, confusion, errors_line, integer, judged_by, low_rank_line, notes,
     penalty_line, rows, short,
 };
 use crate::args::{Common, FitOptions, Style};
@@ -23,6 +23,7 @@ pub fn page(found: &Found, options: &FitOptions, common: &Common, saved: Option<
     let mut page = Page::new();
     let learned = &found.learned;
     let model = &learned.model;
+    notes::lines(&mut page, &learned.notes());
     table_lines(&mut page, &learned.design, model.encoder(), common.verbose);
     page.line("loss", &loss_line(learned));
     page.line("kernel", &model.kernel().spec());

@@ -4,7 +4,7 @@ use mercer::Summary;
 
 use super::fit::{saved_line, table_lines};
 use super::learn::assessed;
-use super::{Page, abbreviated, certificate_line, errors_line, integer, judged_by, short};
+use super::{Page, abbreviated, certificate_line, errors_line, integer, judged_by, notes, short};
 use crate::args::{FitOptions, Style};
 use crate::grid::{Cell, Grid};
 use crate::linear::Found;
@@ -17,6 +17,7 @@ pub fn page(found: &Found, options: &FitOptions, saved: Option<(&str, usize)>) -
     let mut page = Page::new();
     let fitted = &found.fitted;
     let model = &fitted.model;
+    notes::lines(&mut page, &fitted.notes());
     table_lines(&mut page, &fitted.design, model.encoder(), false);
     if model.encoder().degree > 1 {
         let count = integer(fitted.names.len());

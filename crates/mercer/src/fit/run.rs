@@ -355,6 +355,7 @@ impl Fit {
                         measure: "squared".into(),
                         value: forward.mse,
                         standard_error: forward.standard_error,
+                        unweighted: None,
                     }),
                     None => score.and_then(|(score, is_own)| self.held_out(score, is_own)),
                 },
@@ -415,7 +416,7 @@ impl Fit {
     /// What held-out rows said of a choice for one target.
     fn held_out(&self, score: Score, is_own: bool) -> Option<HeldOut> {
         let standard_error = score.standard_error.filter(|_| is_own && self.criterion.holds_out())?;
-        Some(HeldOut { measure: "squared".into(), value: score.value, standard_error })
+        Some(HeldOut { measure: "squared".into(), value: score.value, standard_error, unweighted: None })
     }
 }
 
