@@ -19,7 +19,7 @@ use crate::report::{rows, short};
 
 pub fn run(options: &EffectsOptions, common: &Common) -> anyhow::Result<Done> {
     if let Some(path) = &options.shown.output {
-        files::check_folder(path)?;
+        files::check_table_place(path)?;
     }
     let model = load(&options.model)?;
     if options.importance {

@@ -247,9 +247,8 @@ fn check_places(options: &FitOptions) -> anyhow::Result<()> {
     if let Some(path) = &options.output {
         files::check_model_place(path)?;
     }
-    for path in [&options.surface, &options.journal].into_iter().flatten() {
-        files::check_folder(path)?;
-    }
+    options.surface.as_deref().map_or(Ok(()), files::check_table_place)?;
+    options.journal.as_deref().map_or(Ok(()), files::check_folder)?;
     Ok(())
 }
 

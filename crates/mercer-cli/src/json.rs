@@ -194,6 +194,7 @@ fn target(model: &Model, t: usize, summary: &Summary) -> Map<String, Value> {
         "penalty": summary.penalty,
         "lambda": summary.lambda,
         "lambda_was_chosen": summary.lambda_was_chosen,
+        "chosen_on_landmarks": summary.chosen_on_landmarks,
         "exponent": summary.exponent,
         "effective_ridge": summary.effective_ridge,
         "norm": summary.norm,

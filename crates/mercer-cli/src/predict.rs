@@ -25,6 +25,7 @@ use crate::score::{Predicted, quantile_of};
 pub fn run(options: &PredictOptions, common: &Common) -> anyhow::Result<Done> {
     let model = load(&options.model)?;
     check(options, &model)?;
+    crate::files::check_table_place(&options.output)?;
     let started = Instant::now();
     let progress = Progress::start(common.quiet);
     let reading = options.reading.to_read_options();

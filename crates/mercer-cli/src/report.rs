@@ -51,7 +51,20 @@ pub fn penalty_line(summary: &Summary) -> String {
         (true, Some(by)) => format!(" by {by}{}", criterion_value(summary)),
         _ => String::new(),
     };
-    format!("λ = {}{chosen}, exponent {} ({})", short(summary.lambda), short(summary.exponent), complexity(summary))
+    let on = summary.chosen_on_landmarks.filter(|_| summary.lambda_was_chosen);
+    let on = on.map_or_else(String::new, |rank| format!(" of the model on {} landmarks", integer(rank)));
+    let complexity = complexity(summary);
+    // A penalty of its own has neither exponent nor effective ridge.
+    if summary.penalty != "norm-power" {
+        let complexity = if complexity.is_empty() { String::new() } else { format!(", {complexity}") };
+        let lambda = if summary.penalty == "none" {
+            "no penalty".into()
+        } else {
+            format!("{}, λ = {}{chosen}", summary.penalty, short(summary.lambda))
+        };
+        return format!("{lambda}{complexity}");
+    }
+    format!("λ = {}{chosen}{on}, exponent {} ({complexity})", short(summary.lambda), short(summary.exponent))
 }
 
 /// What the criterion said of the choice, unless the line of errors begins with it.
@@ -78,9 +91,13 @@ pub fn judged_by(summary: &Summary) -> Option<String> {
 
 /// How much of the data the model follows.
 fn complexity(summary: &Summary) -> String {
-    let ridge = summary.effective_ridge.map_or_else(|| "none: f = 0".to_owned(), short);
-    let dof = summary.dof.map_or_else(String::new, |dof| format!(", {} degrees of freedom", short(dof)));
-    format!("effective ridge {ridge}{dof}")
+    let ridge = match summary.effective_ridge {
+        Some(ridge) => Some(format!("effective ridge {}", short(ridge))),
+        None if summary.penalty != "norm-power" && !summary.is_zero => None,
+        None => Some("effective ridge none: f = 0".into()),
+    };
+    let dof = summary.dof.map(|dof| format!("{} degrees of freedom", short(dof)));
+    ridge.into_iter().chain(dof).collect::<Vec<String>>().join(", ")
 }
 
 /// A criterion as one says it.
@@ -217,6 +234,24 @@ pub fn landmarks_hint(summary: &Summary) -> Option<String> {
     is_used_up.then(|| {
         format!("{} degrees of freedom of {} landmarks: more landmarks may lower the error", short(dof), integer(rank))
     })
+}
+
+/// What is said where the chosen λ is the last of those that were tried, in either direction; `lambdas` rise.
+pub fn edge(lambdas: &[f64], chosen: usize) -> Option<String> {
+    let (first, last) = (*lambdas.first()?, *lambdas.last()?);
+    match chosen {
+        _ if lambdas.len() < 2 => None,
+        0 => Some(format!(
+            "the smallest of the {} λ that were tried: a smaller one may be better (--lambda {:.0e}..{:.0e}:60)",
+            lambdas.len(),
+            1e-3 * first,
+            last
+        )),
+        place if place + 1 == lambdas.len() => {
+            Some(format!("the largest of the {} λ that were tried: a larger one may be better", lambdas.len()))
+        }
+        _ => None,
+    }
 }
 
 /// A bound to two digits, rounded up.

@@ -133,6 +133,9 @@ pub struct Summary {
     /// The criterion by which λ, exponent or kernel were chosen, if any was.
     #[serde(default)]
     pub chosen_by: Option<String>,
+    /// Where λ was chosen by the criterion on the model of so many landmarks, and the fit itself is of all rows (or of more landmarks).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chosen_on_landmarks: Option<usize>,
     /// m in λ‖f‖ᵐ.
     pub exponent: f64,
     /// μ, the ridge that gives the same f; `None` for the zero function.
@@ -205,6 +208,7 @@ impl Summary {
             lambda,
             lambda_was_chosen: false,
             chosen_by: None,
+            chosen_on_landmarks: None,
             exponent,
             effective_ridge: solution.effective_ridge(),
             stationary_ridges: solution.minimum.stationary.iter().map(|point| point.ridge()).collect(),

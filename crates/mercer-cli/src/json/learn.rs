@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::model;
 use crate::learn::Found;
 use crate::learn::assess::Assessment;
-use crate::report::notes;
+use crate::report::{edge, notes};
 use crate::score::spread;
 
 /// One object: the facts of the model, what was tried, and how it did on rows that it had not seen.
@@ -45,6 +45,7 @@ fn trial(trial: &LearnTrial) -> Value {
         "dropped_after_folds": trial.dropped,
         "is_chosen": trial.chosen.is_some(),
         "chosen": trial.chosen,
+        "chosen_at_the_edge": trial.chosen.is_some_and(|chosen| edge(&trial.lambdas, chosen).is_some()),
     })
 }
 

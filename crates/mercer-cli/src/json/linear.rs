@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::learn::assessment;
 use super::model;
 use crate::linear::Found;
-use crate::report::notes;
+use crate::report::{edge, notes};
 
 pub fn fit(found: &Found) -> String {
     let fitted = &found.fitted;
@@ -23,8 +23,12 @@ pub fn fit(found: &Found) -> String {
                     "rank": found.rank,
                     "condition": found.condition,
                     "residual_deviation": found.residual_deviation,
+                    // Without the constants of the likelihood, as R's extractAIC; and with them, as R's AIC and BIC.
                     "aic": found.aic,
                     "bic": found.bic,
+                    "full_aic": found.full_aic,
+                    "full_bic": found.full_bic,
+                    "log_likelihood": found.log_likelihood,
                     "standard_errors": found.deviations,
                     "intercept_standard_error": found.intercept_deviation,
                 })
@@ -47,5 +51,6 @@ fn trial(trial: &LinearTrial) -> Value {
         "standard_errors": trial.standard_errors,
         "support": trial.support,
         "chosen": trial.chosen,
+        "chosen_at_the_edge": edge(&trial.lambdas, trial.chosen).is_some(),
     })
 }

@@ -106,6 +106,9 @@ impl Fit {
             return self.assemble(design, kernel, plan, found);
         }
         let (kernel, found) = self.choose(&kernels, &design, plan.method, &stage)?;
+        if found.is_tridiagonal {
+            plan.method = Method::Tridiagonal;
+        }
         self.assemble(design, kernel, plan, found)
     }
 
@@ -444,6 +447,8 @@ struct Found {
     /// With a factor in the place of the matrix: what is certain of it, and its landmarks.
     low_rank: Vec<Option<LowRank>>,
     landmarks: Option<Points>,
+    /// Whether solutions were read off a tridiagonal form, without eigenvectors.
+    is_tridiagonal: bool,
 }
 
 /// The kernel with its numbers; text kept as codes is compared by `equality`.

@@ -246,6 +246,7 @@ impl Learn {
                 lambda,
                 lambda_was_chosen: self.lambdas.as_ref().is_none_or(|lambdas| lambdas.len() > 1),
                 chosen_by: (!is_fixed).then(|| self.criterion.spec()),
+                chosen_on_landmarks: None,
                 exponent,
                 effective_ridge: (!model.is_zero).then_some(point.ridge),
                 stationary_ridges: if model.is_zero { Vec::new() } else { vec![point.ridge] },

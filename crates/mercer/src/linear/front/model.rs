@@ -118,6 +118,7 @@ impl LinearFit {
             lambda: facts.lambda,
             lambda_was_chosen: facts.is_chosen,
             chosen_by: facts.is_chosen.then(|| self.criterion.spec()),
+            chosen_on_landmarks: None,
             exponent: 2.0,
             effective_ridge: None,
             stationary_ridges: Vec::new(),
