@@ -49,12 +49,12 @@ pub fn run(options: &PredictOptions, common: &Common) -> anyhow::Result<Done> {
         if let Some(intervals) = &answer.tally.intervals {
             object["interval"] = intervals.to_json();
         }
-        answer.tally.notes();
+        answer.tally.notes(common.quiet);
         writeln!(std::io::stdout(), "{object}")?;
         return Ok(Done::Certified);
     }
-    answer.tally.notes();
     mercer_io::write_with(&options.output, &table, &answer.added, None)?;
+    answer.tally.notes(common.quiet);
     if !common.quiet {
         answer.tally.report(options, None);
     }

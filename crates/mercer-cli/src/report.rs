@@ -47,12 +47,15 @@ impl fmt::Display for Page {
 }
 
 pub fn penalty_line(summary: &Summary) -> String {
+    if is_constant(summary) {
+        return "none matters: the target is constant".into();
+    }
+    let on = summary.chosen_on_landmarks;
+    let on = on.map_or_else(String::new, |rank| format!(" of the model on {} landmarks", integer(rank)));
     let chosen = match (summary.lambda_was_chosen, judged_by(summary)) {
-        (true, Some(by)) => format!(" by {by}{}", criterion_value(summary)),
+        (true, Some(by)) => format!(" by {by}{on}{}", criterion_value(summary)),
         _ => String::new(),
     };
-    let on = summary.chosen_on_landmarks.filter(|_| summary.lambda_was_chosen);
-    let on = on.map_or_else(String::new, |rank| format!(" of the model on {} landmarks", integer(rank)));
     let complexity = complexity(summary);
     // A penalty of its own has neither exponent nor effective ridge.
     if summary.penalty != "norm-power" {
@@ -64,7 +67,13 @@ pub fn penalty_line(summary: &Summary) -> String {
         };
         return format!("{lambda}{complexity}");
     }
-    format!("λ = {}{chosen}{on}, exponent {} ({complexity})", short(summary.lambda), short(summary.exponent))
+    format!("λ = {}{chosen}, exponent {} ({complexity})", short(summary.lambda), short(summary.exponent))
+}
+
+/// Whether every row has the same target, and the model predicts just that.
+fn is_constant(summary: &Summary) -> bool {
+    let [low, high] = summary.target_range;
+    summary.is_zero && low == high
 }
 
 /// What the criterion said of the choice, unless the line of errors begins with it.

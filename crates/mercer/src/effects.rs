@@ -167,7 +167,7 @@ impl Model {
         let refitted = match (self.is_not_a_sum_over_rows(), training.or_else(|| self.training())) {
             (_, _) if probabilities => Err("they exist for predictions of numbers only".into()),
             (Some(reason), _) => {
-                Err(format!("they exist for the squared loss with the penalty λ‖f‖ᵐ only, and of this model {reason}"))
+                Err(format!("they exist for the squared loss with the penalty λ‖f‖ᵐ only; of this model {reason}"))
             }
             (None, None) => Err("the model does not hold its training rows".into()),
             (None, Some(training)) => {

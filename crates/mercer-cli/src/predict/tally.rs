@@ -65,14 +65,14 @@ impl Tally {
     }
 
     /// What is odd about the table.
-    pub fn notes(&self) {
+    pub fn notes(&self, quiet: bool) {
         for (column, count) in &self.unknown {
             say!("note: column {column:?} has a category that training did not know in {}", rows(*count));
         }
         for (column, reading) in &self.plain {
             say!("note: column {column:?} has plain numbers here; they are taken for what training had: {reading}");
         }
-        if let Some(outside) = self.outside.as_ref().filter(|outside| !outside.is_empty()) {
+        if let Some(outside) = self.outside.as_ref().filter(|outside| !outside.is_empty() && !quiet) {
             let intervals = if self.intervals.is_some() { "; intervals promise nothing there" } else { "" };
             say!("note: {outside}{intervals}");
         }

@@ -110,10 +110,11 @@ impl Outside {
 /// `3 of 40 rows are outside the range of the training rows, …`
 impl fmt::Display for Outside {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let are = if self.rows.len() == 1 { "row is" } else { "rows are" };
+        let rows = if self.of == 1 { "row" } else { "rows" };
+        let are = if self.rows.len() == 1 { "is" } else { "are" };
         write!(
             f,
-            "{} of {} {are} outside the range of the training rows, where predictions are extrapolated and no error was measured: ",
+            "{} of {} {rows} {are} outside the range of the training rows, where predictions are extrapolated and no error was measured: ",
             self.rows.len(),
             self.of
         )?;
