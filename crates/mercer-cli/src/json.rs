@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use crate::effects::importance::column;
 use crate::fit::{Found, Search};
-use crate::report::{columns, notes};
+use crate::report::notes;
 use crate::{again, coefficients, conversions};
 
 /// What `fit --json` prints: one object, with the facts of a single target at its top level and those of
@@ -153,7 +153,7 @@ pub fn model(model: &Model) -> Value {
     let first = model.summaries().first();
     object.insert("n".into(), json!(first.map_or(0, |summary| summary.rows)));
     object.insert("features".into(), json!(model.encoder().feature_names()));
-    object.insert("columns".into(), columns::to_json(model.encoder()));
+    object.insert("columns".into(), json!(model.encoder().columns_read()));
     object.insert("kernel".into(), json!(model.kernel().spec()));
     object.insert("has_learned_map".into(), json!(model.encoder().projection.is_some()));
     object.insert("scale".into(), json!(model.encoder().scale));
@@ -189,7 +189,7 @@ fn target(model: &Model, t: usize, summary: &Summary) -> Map<String, Value> {
     let by_group = summary.groups.is_some();
     let facts = json!({
         "target": summary.target,
-        "unit": columns::unit_of(model.encoder().facts.reading(&summary.target)),
+        "unit": model.encoder().facts.reading(&summary.target).unit(),
         "loss": summary.loss,
         "penalty": summary.penalty,
         "lambda": summary.lambda,

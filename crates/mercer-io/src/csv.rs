@@ -263,7 +263,7 @@ impl Pass<'_> {
         let separator = self.source.separator as char;
         let whole = if self.source.header { "the header" } else { "the first row" };
         let comma = if separator == ',' { ", and numbers with a decimal comma need that option" } else { "" };
-        let title = if self.source.header && record.len() > self.names.len() && self.before.rows == 0 {
+        let title = if self.source.header && record.len() > self.names.len() && row == 1 {
             "; lines above the header need --skip-rows or --comment"
         } else {
             ""

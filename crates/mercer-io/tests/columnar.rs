@@ -15,7 +15,7 @@ use arrow_array::{
 use arrow_ipc::CompressionType;
 use arrow_ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
 use common::{Random, damage, numbers, problem, read, rounds, texts};
-use mercer::data::{Column, Frame};
+use mercer::data::{Column, Frame, Reading};
 use mercer_io::{Error, Format, ReadOptions, read_bytes, write, write_frame};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, GzipLevel, ZstdLevel};
@@ -119,7 +119,7 @@ fn text_of_all_kinds() {
 }
 
 #[test]
-fn dates_are_text() {
+fn dates_are_days() {
     let times = || TimestampMicrosecondArray::from(vec![Some(1_700_000_000_000_000), None]);
     let batch = batch(vec![
         ("day", Arc::new(Date32Array::from(vec![Some(0), None]))),
@@ -129,10 +129,17 @@ fn dates_are_text() {
     ]);
     for (name, bytes) in all_packings(&batch) {
         let frame = read(&bytes, &name).unwrap().frame;
-        assert_eq!(texts(&frame, "day"), [some("1970-01-01"), None], "{name}");
-        assert_eq!(texts(&frame, "time"), [some("2023-11-14T22:13:20"), None], "{name}");
-        assert_eq!(texts(&frame, "utc"), [some("2023-11-14T22:13:20Z"), None], "{name}");
-        assert_eq!(texts(&frame, "zone"), [some("2023-11-14T22:13:20Z"), None], "{name}");
+        let second = 1_700_000_000.0 / 86400.0;
+        for (column, days, written, reading) in [
+            ("day", 0.0, "1970-01-01", Reading::Date),
+            ("time", second, "2023-11-14T22:13:20", Reading::Date),
+            ("utc", second, "2023-11-14T22:13:20Z", Reading::Instant),
+            ("zone", second, "2023-11-14T22:13:20Z", Reading::Instant),
+        ] {
+            assert_eq!(numbers(&frame, column), [Some(days), None], "{name}");
+            assert_eq!(frame.texts(column).unwrap(), [some(written), None], "{name}");
+            assert_eq!(frame.reading(column), reading, "{name}");
+        }
     }
 }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use mercer::criterion::{Criterion, Folds};
 use mercer::data::{Frame, TextAs};
 use mercer::effects::{Effect, TargetEffects};
+use mercer::importance::{Importance, Permutation};
 use mercer::interval::{Intervals, Method};
 use mercer::{Error, Matrix, Meaning, Result, Training, format};
 use numpy::{PyArray1, PyArray2, PyArray3, PyArrayMethods};
@@ -14,7 +15,8 @@ use pyo3::types::PyBytes;
 
 use crate::found::{Found, SearchFacts, Trial};
 use crate::outside::Outside;
-use crate::refusal::{refused, unreadable};
+use crate::refusal::{internal, refused, unreadable};
+use crate::settings::Columns;
 use crate::source::Source;
 use crate::table::Table;
 use crate::work::run;
@@ -57,6 +59,17 @@ pub struct EffectFacts {
     standard_error: Option<f64>,
     quartiles: [f64; 3],
     positive: f64,
+}
+
+/// The importance of one column.
+#[derive(IntoPyObject)]
+pub struct ImportanceFacts {
+    target: String,
+    column: String,
+    increase: f64,
+    standard_error: f64,
+    share: f64,
+    share_error: f64,
 }
 
 impl Model {
@@ -248,6 +261,36 @@ impl Model {
         Ok((found.targets.iter().flat_map(facts).collect(), found.without_errors))
     }
 
+    /// The rise of the held-out squared error when a column is permuted, for every target and column.
+    fn importance(&self, py: Python<'_>, table: &Table, columns: Columns, seed: u64) -> PyResult<Vec<ImportanceFacts>> {
+        let (model, frame, roles) = (Arc::clone(&self.model), table.frame(), columns.to_roles());
+        let settings = Permutation { seed, ..Permutation::for_model(&model) };
+        let found = run(py, move |observer| settings.of_model(&model, &frame, &roles, Some(&observer)))?;
+        let facts = |found: Importance| {
+            let target = found.target;
+            let of = |column: mercer::importance::ColumnImportance| ImportanceFacts {
+                target: target.clone(),
+                column: column.column,
+                increase: column.increase,
+                standard_error: column.standard_error,
+                share: column.share,
+                share_error: column.share_error,
+            };
+            found.columns.into_iter().map(of).collect::<Vec<ImportanceFacts>>()
+        };
+        Ok(found.into_iter().flat_map(facts).collect())
+    }
+
+    /// How every column was read, as JSON.
+    fn columns_read(&self) -> PyResult<String> {
+        serde_json::to_string(&self.model.encoder().columns_read()).map_err(|error| internal(&error.to_string()))
+    }
+
+    /// How the model was made, as JSON.
+    fn provenance(&self) -> PyResult<String> {
+        serde_json::to_string(self.model.provenance()).map_err(|error| internal(&error.to_string()))
+    }
+
     /// Everything along λ at one exponent, with leave-one-out.
     #[pyo3(signature = (target, exponent, lambdas, criteria, seed))]
     fn path(
@@ -318,7 +361,7 @@ impl Model {
 
     /// What was found for every target, as JSON.
     fn summaries(&self) -> PyResult<String> {
-        serde_json::to_string(self.model.summaries()).map_err(|error| crate::refusal::internal(&error.to_string()))
+        serde_json::to_string(self.model.summaries()).map_err(|error| internal(&error.to_string()))
     }
 
     /// The kernel, with its numbers.

@@ -13,6 +13,8 @@ pub struct Columns {
     targets: Vec<String>,
     weight: Option<String>,
     group: Option<String>,
+    /// Whether groups are the folds of `cv`; otherwise rows of one group are not new to each other.
+    groups_are_folds: bool,
     /// Text, which is a category even where it reads like a number.
     categorical: Vec<String>,
 }
@@ -24,8 +26,7 @@ impl Columns {
             targets: self.targets.clone(),
             weight: self.weight.clone(),
             group: self.group.clone(),
-            // The splits of `cv`.
-            groups_are_folds: true,
+            groups_are_folds: self.groups_are_folds,
             categorical: self.categorical.clone(),
             ..Roles::default()
         }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mercer::data::{Column, Frame};
+use mercer::data::{Column, Frame, Marks};
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 
@@ -65,6 +65,19 @@ impl Table {
     /// Adds a column of text; `None` is a missing cell.
     fn add_texts(&mut self, name: String, cells: Vec<Option<String>>) -> PyResult<()> {
         self.push(name, Column::Text(cells))
+    }
+
+    /// Reads texts such as `12 kg`, `3,000` or `2020-01-05` as numbers where a whole column says numbers of one kind, but for the columns
+    /// of categories. Texts that are plain numbers stay texts, because a table of Python would hold numbers where it means them; their
+    /// names are returned.
+    fn read_texts(&mut self, categories: Vec<String>) -> PyResult<Vec<String>> {
+        let frame = Arc::get_mut(&mut self.frame).ok_or_else(|| internal("a table in use cannot change"))?;
+        let mut kept: Vec<String> = frame.numbers_as_texts().into_iter().map(str::to_owned).collect();
+        kept.retain(|name| !categories.contains(name));
+        let is_text: Vec<bool> =
+            frame.names().iter().map(|name| categories.contains(name) || kept.contains(name)).collect();
+        frame.read_texts(Marks::default(), |place| is_text[place]);
+        Ok(kept)
     }
 
     /// The columns' names.

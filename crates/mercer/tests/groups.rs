@@ -155,7 +155,9 @@ fn with_groups_the_choice_and_the_error_are_those_of_new_groups() {
     assert!(summary.lambda > by_row.summary().lambda);
     // The criterion's value is part of the summary, and the error at the choice.
     let held_out = summary.held_out.as_ref().unwrap();
-    assert!((held_out.value.sqrt() / said - 1.0).abs() < 1e-6 && held_out.standard_error > 0.0);
+    let said = summary.loo_rmse.unwrap();
+    assert!((held_out.value.sqrt() / said - 1.0).abs() < 1e-6, "{} {said}", held_out.value.sqrt());
+    assert!(held_out.standard_error > 0.0);
     assert_eq!(summary.criterion_value, Some(held_out.value));
 }
 

@@ -38,7 +38,7 @@ pub struct CertifyOptions {
     #[arg(long, short, value_name = "NUMBER", value_parser = lambda, allow_negative_numbers = true, help_heading = "The model")]
     pub lambda: Option<f64>,
     /// What a prediction costs: squared (default), epsilon-insensitive(epsilon=0.1), squared-epsilon-insensitive, absolute, …
-    #[arg(long, value_name = "SPEC", value_parser = one_loss, help_heading = "The model")]
+    #[arg(long, value_name = "SPEC", value_parser = one_loss, help_heading = "Losses and classes")]
     pub loss: Option<SharedLoss>,
     /// How numbers are scaled (default: standard; unit for splines; none for precomputed)
     #[arg(long, value_name = "HOW", help_heading = "The model")]

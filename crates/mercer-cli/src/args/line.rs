@@ -112,6 +112,8 @@ fn mended(mut error: clap::Error, command: &Command, given: &[OsString]) -> clap
             let Some(name) = named(&error, ContextKind::InvalidArg) else { return error };
             if let Some(tip) = tip(&name, command, chosen(given, command)) {
                 error.remove(ContextKind::SuggestedArg);
+                // It names the option that clap had suggested.
+                error.remove(ContextKind::Usage);
                 error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![StyledStr::from(tip)]));
             }
         }

@@ -1,7 +1,6 @@
 //! How every column of a table was read.
 
 use mercer::data::{ColumnRead, Encoder, Kind, LeftOut, Reading};
-use serde_json::{Value, json};
 
 use super::{Page, integer};
 
@@ -64,41 +63,4 @@ pub fn unit(encoder: &Encoder, target: &str) -> String {
         Reading::Number => String::new(),
         reading => format!(" ({})", reading.describe()),
     }
-}
-
-/// The unit of numbers, for programs.
-pub fn unit_of(reading: &Reading) -> Option<&str> {
-    match reading {
-        Reading::Number => None,
-        Reading::Unit(unit) => Some(unit),
-        Reading::Date => Some("days since 1970-01-01"),
-        Reading::Instant => Some("days since 1970-01-01 UTC"),
-        Reading::Time => Some("hours since midnight"),
-    }
-}
-
-/// One object for each column.
-pub fn to_json(encoder: &Encoder) -> Value {
-    let one = |column: ColumnRead| {
-        let (kind, categories) = match column.kind {
-            Kind::Number => ("number", None),
-            Kind::Constant => ("constant", None),
-            Kind::Categories(count) => ("categories", Some(count)),
-            Kind::LeftOut(LeftOut::RowNames) => ("row names", None),
-            Kind::LeftOut(LeftOut::Identifier { texts, .. }) => ("identifier", Some(texts)),
-        };
-        let mut object = json!({
-            "name": column.name,
-            "kind": kind,
-            "is_used": !matches!(column.kind, Kind::Constant | Kind::LeftOut(_)),
-            "unit": unit_of(&column.reading),
-            "missing": column.missing,
-            "counts_rows": column.counts_rows,
-        });
-        if let (Some(count), Some(map)) = (categories, object.as_object_mut()) {
-            map.insert("categories".into(), json!(count));
-        }
-        object
-    };
-    encoder.columns_read().into_iter().map(one).collect()
 }

@@ -27,7 +27,7 @@ fn parts_merge_to_the_model_of_the_whole() {
     // The same two thirds, and the last third learned later.
     lab.ok(&["merge", "p0.moments", "p1.moments", "--output", "grown.moments"]);
     let text = text(&lab.ok(&["update", "grown.moments", "p2.csv"]));
-    assert!(text.contains("6,000, 2000 of them new"), "{text}");
+    assert!(text.contains("6,000, 2,000 of them new"), "{text}");
     let surface = ["--exponent", "1..2:0.5", "--lambda", "1e-7..1:15"];
     for name in ["all", "merged", "grown"] {
         let (from, to) = (format!("{name}.moments"), format!("{name}.mercer"));

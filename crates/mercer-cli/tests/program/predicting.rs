@@ -151,7 +151,7 @@ fn what_is_said_is_said_of_the_whole_table() {
     assert!(output.contains("40,001 rows") && !output.contains("RMSE"), "{output}");
     lab.file("strange.csv", &table(ROWS, 0, |_| false).replace("\n39999,", "\n39999,1,1,violet,7,0,-\n40000,"));
     let output = error(&lab.ok(&["predict", "texts.mercer", "strange.csv", "--output", "p.csv"]));
-    assert!(output.contains("\"kind\" has a category that training did not know in 1 rows"), "{output}");
+    assert!(output.contains("\"kind\" has a category that training did not know in 1 row\n"), "{output}");
 }
 
 #[test]

@@ -121,9 +121,16 @@ class MercerEstimator(Output, FittedModel, BaseEstimator):  # type: ignore[misc]
         return weights
 
     def _rows(
-        self, X: Any, y: Any, sample_weight: Any, labels: list[str] | Numbers | None = None, groups: Any = None
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        labels: list[str] | Numbers | None = None,
+        folds: NDArray[np.int64] | None = None,
+        groups: Any = None,
     ) -> Rows:
-        """Reads a fit's rows; `labels` are classes in the place of `y`."""
+        """Reads a fit's rows; `labels` are classes in the place of `y`, `folds` the splits of `cv`, and rows of one of the `groups` are not
+        new to each other."""
         weights = self._weights(sample_weight, X)
         keep = None if weights is None or np.all(weights > 0) else weights > 0
         self._kept_rows = keep
@@ -147,15 +154,18 @@ class MercerEstimator(Output, FittedModel, BaseEstimator):  # type: ignore[misc]
             for place in range(columns.shape[1]):
                 targets.append(_tables.fresh_name(named[place], taken + targets))
                 table.add_numbers(targets[-1], columns[:, place])
-        roles = Columns(targets=targets, weight=None, group=None, categorical=gate.texts)
+        roles = Columns(targets=targets, weight=None, group=None, groups_are_folds=folds is not None, categorical=gate.categories)
         total = float(gate.rows)
         if weights is not None:
             used = weights if keep is None else weights[keep]
             total = float(used.sum())
             roles["weight"] = name = _tables.fresh_name("weight", table.names)
             table.add_numbers(name, used)
-        if groups is not None:
-            of = groups if keep is None else groups[keep]
+        if folds is not None and groups is not None:
+            raise ValueError("the splits of cv are the folds; give groups with a criterion such as cv='logo' or a number of folds")
+        of = folds if groups is None else _tables.codes(groups, _tables.samples(X))
+        if of is not None:
+            of = of if keep is None else of[keep]
             roles["group"] = name = _tables.fresh_name("fold", table.names)
             table.add_numbers(name, of.astype(np.float64))
         self._total_weight = total
@@ -164,6 +174,10 @@ class MercerEstimator(Output, FittedModel, BaseEstimator):  # type: ignore[misc]
     def _accept(self, model: _core.Model) -> None:
         """The model of a fit; a certificate that does not hold is said aloud."""
         self._model = model
+        for column in self.columns_:
+            if column["kind"] == "identifier":
+                text = f"column {column['name']!r} is not used: {column['categories']} different texts, like an identifier; a categorical type would use it"
+                warnings.warn(text, UserWarning, stacklevel=3)
         for summary in self.summaries_:
             if not summary["certificate"]["holds"]:
                 text = f"without certificate ({summary['target']}): {summary['certificate']['reason']}"

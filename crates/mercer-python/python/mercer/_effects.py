@@ -11,7 +11,63 @@ from numpy.typing import NDArray
 Numbers = NDArray[np.float64]
 
 
-class Effects:
+class _Shown:
+    """A table of rows, in a terminal, a notebook and as a DataFrame."""
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The table, row by row."""
+        raise NotImplementedError
+
+    def to_pandas(self) -> Any:
+        """The table as a pandas DataFrame."""
+        import pandas
+
+        return pandas.DataFrame(self.rows())
+
+    def __repr__(self) -> str:
+        rows = [{key: value if isinstance(value, str) else f"{value:.4g}" for key, value in row.items()} for row in self.rows()]
+        widths = {key: max(len(key), *(len(row[key]) for row in rows)) for key in rows[0]}
+        lines = ["  ".join(key.rjust(width) for key, width in widths.items())]
+        lines += ["  ".join(row[key].rjust(width) for key, width in widths.items()) for row in rows]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        rows = self.rows()
+        head = "".join(f"<th>{escape(key)}</th>" for key in rows[0])
+        cell = "<td>{}</td>".format
+        body = "".join(
+            "<tr>" + "".join(cell(escape(v) if isinstance(v, str) else f"{v:.4g}") for v in row.values()) + "</tr>" for row in rows
+        )
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+class Importance(_Shown):
+    """How much each column matters: one entry per column, those that matter most first.
+
+    Attributes: `names`, `targets`, `increase` (the rise of the held-out mean squared error when the column is permuted), `standard_error` (of
+    the rise), `share` (of the sum of all rises) and `share_error`.
+    """
+
+    def __init__(self, found: list[dict[str, Any]]) -> None:
+        self.names = [str(one["column"]) for one in found]
+        self.targets = [str(one["target"]) for one in found]
+        self.increase: Numbers = np.array([one["increase"] for one in found])
+        self.standard_error: Numbers = np.array([one["standard_error"] for one in found])
+        self.share: Numbers = np.array([one["share"] for one in found])
+        self.share_error: Numbers = np.array([one["share_error"] for one in found])
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The table, row by row."""
+        several = len(set(self.targets)) > 1
+        table = []
+        for place, name in enumerate(self.names):
+            row: dict[str, Any] = {"target": self.targets[place]} if several else {}
+            row |= {"column": name, "rise": float(self.increase[place]), "std. error": float(self.standard_error[place])}
+            table.append(row | {"share": float(self.share[place])})
+        return table
+
+
+class Effects(_Shown):
     """What each column does to the predictions: one entry per column, and per category but the first of a text column.
 
     Attributes: `names`, `targets` (of classifiers: what of which class), `of` (``"prediction"``, ``"log-odds"``, ``"log-probability"``,
@@ -48,25 +104,3 @@ class Effects:
                 row[share] = float(value)
             table.append(row | {"share > 0": float(self.positive[place])})
         return table
-
-    def to_pandas(self) -> Any:
-        """The table as a pandas DataFrame."""
-        import pandas
-
-        return pandas.DataFrame(self.rows())
-
-    def __repr__(self) -> str:
-        rows = [{key: value if isinstance(value, str) else f"{value:.4g}" for key, value in row.items()} for row in self.rows()]
-        widths = {key: max(len(key), *(len(row[key]) for row in rows)) for key in rows[0]}
-        lines = ["  ".join(key.rjust(width) for key, width in widths.items())]
-        lines += ["  ".join(row[key].rjust(width) for key, width in widths.items()) for row in rows]
-        return "\n".join(lines)
-
-    def _repr_html_(self) -> str:
-        rows = self.rows()
-        head = "".join(f"<th>{escape(key)}</th>" for key in rows[0])
-        cell = "<td>{}</td>".format
-        body = "".join(
-            "<tr>" + "".join(cell(escape(v) if isinstance(v, str) else f"{v:.4g}") for v in row.values()) + "</tr>" for row in rows
-        )
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

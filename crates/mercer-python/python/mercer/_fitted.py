@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 
 from . import _tables
-from ._effects import Effects
+from ._effects import Effects, Importance
 from ._page import page
+from ._settings import Columns
 from ._spelling import whole
 
 if TYPE_CHECKING:
@@ -87,6 +88,18 @@ class FittedModel:
     def summaries_(self) -> list[dict[str, Any]]:
         """What was found, one dictionary per target (or class, or quantile)."""
         return list(json.loads(self._known("summaries_").summaries()))
+
+    @property
+    def columns_(self) -> list[dict[str, Any]]:
+        """How each column of the fit was read, one dictionary a column: `name`, `kind` (``"number"``, ``"categories"``, ``"constant"``,
+        ``"identifier"``, ``"row names"``), `is_used`, `unit` (None for plain numbers), `missing` (cells), `counts_rows` (an index?), and
+        `categories`, how many there are."""
+        return list(json.loads(self._known("columns_").columns_read()))
+
+    @property
+    def provenance_(self) -> dict[str, Any]:
+        """The program that made the model; of one from the program `mercer` also its command, seed and the fingerprints of its files."""
+        return dict(json.loads(self._known("provenance_").provenance()))
 
     def _each(self, name: str) -> Any:
         values = [summary[name] for summary in self.summaries_]
@@ -243,6 +256,37 @@ class FittedModel:
             raise ValueError(f"of must be 'decision' or 'probability'; got {of!r}")
         found, without = model.effects(None if X is None else self._table(X), of == "probability")
         return Effects(found, without)
+
+    def importance(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None, seed: int = 1) -> Importance:
+        """How much each column matters: the rise of the held-out squared error when its cells are permuted.
+
+        Parameters
+        ----------
+        X, y, sample_weight : the rows of the fit. On five folds (of a model that was chosen by forward chaining, its blocks) the model is
+            fitted again with its kernel, exponent and λ, and predicts the held-out rows as they are and with one column permuted.
+        groups : rows of one group are held out together.
+        seed : of folds and permutations.
+
+        For the squared loss with λ‖f‖ᵐ. Columns that say the same can replace each other, and each then shows a smaller rise.
+        """
+        model = self._core()
+        table = self._table(X)
+        names = [str(summary["target"]) for summary in self.summaries_]
+        values = np.asarray(y, dtype=np.float64)
+        values = values[:, None] if values.ndim == 1 else values
+        if values.shape != (table.rows, len(names)):
+            raise ValueError(f"y must have {table.rows} rows and {len(names)} columns; got the shape {values.shape}")
+        columns = Columns(targets=[], weight=None, group=None, groups_are_folds=False, categorical=[])
+        for place, name in enumerate(names):
+            columns["targets"].append(name)
+            table.add_numbers(name, np.ascontiguousarray(values[:, place]))
+        if sample_weight is not None:
+            columns["weight"] = _tables.fresh_name("weight", table.names)
+            table.add_numbers(columns["weight"], np.ascontiguousarray(sample_weight, dtype=np.float64))
+        if groups is not None:
+            columns["group"] = _tables.fresh_name("group", table.names)
+            table.add_numbers(columns["group"], _tables.codes(groups, table.rows).astype(np.float64))
+        return Importance(model.importance(table, columns, whole("seed", seed)))
 
     def save(self, path: Any) -> None:
         """Writes the model file that `mercer predict` and :func:`mercer.load` read. The file is replaced in one step."""

@@ -11,6 +11,7 @@ class Columns(TypedDict):
     targets: list[str]
     weight: str | None
     group: str | None
+    groups_are_folds: bool
     categorical: list[str]
 
 

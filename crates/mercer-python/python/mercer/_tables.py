@@ -1,12 +1,14 @@
 """The gate: arrays, pandas, Polars, Arrow and anything that offers an Arrow stream become a table of the core.
 
-Numbers go through scikit-learn's own checks. A table with text columns is read column by column, as the program does:
-text is a category and so is whatever is called one, None and NaN are missing, a column of true and false is one of ones and zeros.
+Numbers go through scikit-learn's own checks. A table with text columns is read column by column, as the program does: a column in which
+all texts are numbers with a unit, grouped thousands, dates or times is a column of numbers; other texts are categories, and so are columns
+of a categorical type. None, NaN and NaT are missing, true and false are 1 and 0, dates and times are days since 1970-01-01.
 """
 
 from __future__ import annotations
 
 import sys
+import warnings
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,11 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import _check_feature_names, _check_n_features, _num_samples, validate_data
 
 from ._core import Table
+
+
+class Labels(list[str | None]):
+    """Texts of a categorical type: categories whatever they look like."""
+
 
 Cells = NDArray[np.float64] | list[str | None]
 
@@ -83,12 +90,23 @@ def _of_pandas(name: str, series: Any) -> Cells:
 
     kinds = pandas.api.types
     if isinstance(series.dtype, pandas.CategoricalDtype):
-        return [None if missing else str(cell) for cell, missing in zip(series, series.isna(), strict=True)]
+        return Labels(None if missing else str(cell) for cell, missing in zip(series, series.isna(), strict=True))
+    if kinds.is_datetime64_any_dtype(series.dtype):
+        has_zone = isinstance(series.dtype, pandas.DatetimeTZDtype)
+        return _of_moments((series.dt.tz_convert("UTC").dt.tz_localize(None) if has_zone else series).to_numpy(), has_zone)
     if kinds.is_bool_dtype(series.dtype) or (kinds.is_numeric_dtype(series.dtype) and not kinds.is_complex_dtype(series.dtype)):
         return np.ascontiguousarray(series.to_numpy(dtype=np.float64, na_value=np.nan))
     if kinds.is_object_dtype(series.dtype) or kinds.is_string_dtype(series.dtype):
         return _of_objects(name, [None if missing else cell for cell, missing in zip(series, series.isna(), strict=True)])
     raise ValueError(f"column {name!r} must hold numbers or text and holds {series.dtype}; drop it or make numbers of it")
+
+
+def _of_moments(cells: NDArray[np.datetime64], has_zone: bool) -> list[str | None]:
+    """Dates and times as ISO 8601, which the core reads."""
+    is_day = bool(np.all(np.isnat(cells) | (cells == cells.astype("datetime64[D]"))))
+    unit: Any = "D" if is_day and not has_zone else "us"
+    texts = np.datetime_as_string(cells.astype(f"datetime64[{unit}]"))
+    return [None if text == "NaT" else f"{text}Z" if has_zone else str(text) for text in texts]
 
 
 def _of_objects(name: str, cells: list[Any]) -> Cells:
@@ -109,8 +127,14 @@ def _of_polars(series: Any) -> Cells:
     kind = series.dtype
     if kind.is_numeric() or kind == polars.Boolean or kind == polars.Null:
         return np.array(series.cast(polars.Float64).fill_null(float("nan")).to_numpy(), dtype=np.float64)
-    if kind in (polars.String, polars.Categorical, polars.Enum):
-        return list(series.cast(polars.String).to_list())
+    if kind == polars.String:
+        return list(series.to_list())
+    if kind in (polars.Categorical, polars.Enum):
+        return Labels(series.cast(polars.String).to_list())
+    if kind in (polars.Date, polars.Datetime):
+        has_zone = getattr(kind, "time_zone", None) is not None
+        series = series.dt.convert_time_zone("UTC").dt.replace_time_zone(None) if has_zone else series
+        return _of_moments(series.to_numpy().astype("datetime64[us]"), has_zone)
     raise ValueError(f"column {series.name!r} must hold numbers or text and holds {kind}; drop it or make numbers of it")
 
 
@@ -120,7 +144,10 @@ def _of_arrow(name: str, column: Any) -> Cells:
     kinds = pyarrow.types
     kind = column.type
     if kinds.is_dictionary(kind):
-        return [None if cell is None else str(cell) for cell in column.to_pylist()]
+        return Labels(None if cell is None else str(cell) for cell in column.to_pylist())
+    if kinds.is_date(kind) or kinds.is_timestamp(kind):
+        has_zone = kinds.is_timestamp(kind) and kind.tz is not None
+        return _of_moments(column.cast(pyarrow.timestamp("us")).to_numpy(), has_zone)
     if kinds.is_integer(kind) or kinds.is_floating(kind) or kinds.is_boolean(kind) or kinds.is_decimal(kind) or kinds.is_null(kind):
         if kinds.is_boolean(kind):
             column = column.cast(pyarrow.int8())
@@ -142,13 +169,13 @@ def has_text(x: Any) -> bool:
 
 
 class Gate:
-    """What came through: a table of the core, the numbers themselves if it is numbers only, and which columns are text."""
+    """What came through: a table of the core, the numbers themselves if it is numbers only, and which columns are categories."""
 
-    def __init__(self, table: Table, x: NDArray[np.float64] | None, rows: int, texts: list[str]) -> None:
+    def __init__(self, table: Table, x: NDArray[np.float64] | None, rows: int, categories: list[str]) -> None:
         self.table = table
         self.x = x
         self.rows = rows
-        self.texts = texts
+        self.categories = categories
 
 
 def read(
@@ -203,6 +230,7 @@ def _read_columns(
         # Fitted to an array: columns are known by their places.
         columns = dict(zip(feature_names(estimator), columns.values(), strict=True))
     table = Table(rows if keep is None else int(keep.sum()), above)
+    categories = [name for name, cells in columns.items() if isinstance(cells, Labels)]
     plain = []
     for name, cells in columns.items():
         if isinstance(cells, list):
@@ -216,7 +244,12 @@ def _read_columns(
         plain.append(cells)
         table.add_numbers(name, cells)
     x_plain = np.column_stack(plain) if len(plain) == len(columns) else None
-    return Gate(table, x_plain, table.rows, [name for name, cells in columns.items() if isinstance(cells, list)])
+    kept = table.read_texts(categories)
+    if kept and reset:
+        named = ", ".join(map(repr, kept))
+        text = f"columns of texts that are plain numbers are read as categories: {named}; make numbers of them, or a categorical type"
+        warnings.warn(text, UserWarning, stacklevel=5)
+    return Gate(table, x_plain, table.rows, categories + kept)
 
 
 def _remember(estimator: Any, names: list[str], reset: bool) -> None:
@@ -229,6 +262,18 @@ def _remember(estimator: Any, names: list[str], reset: bool) -> None:
     elif list(estimator.feature_names_in_) != names:
         known = ", ".join(map(str, estimator.feature_names_in_))
         raise ValueError(f"the columns must be those of the fit, in their order: {known}; got {', '.join(names)}")
+
+
+def codes(groups: Any, rows: int) -> NDArray[np.int64]:
+    """Groups as numbers."""
+    given = np.asarray(groups)
+    if given.shape != (rows,):
+        raise ValueError(f"groups must have one entry for each of the {rows} rows; got the shape {given.shape}")
+    missing = [place for place, one in enumerate(given.tolist()) if one is None or one != one]
+    if missing:
+        raise ValueError(f"row {missing[0] + 1} has no group")
+    found: NDArray[np.int64] = np.unique(given.astype(str) if given.dtype == object else given, return_inverse=True)[1]
+    return found
 
 
 def fresh_name(wanted: str, taken: list[str]) -> str:

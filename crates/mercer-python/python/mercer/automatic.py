@@ -61,12 +61,12 @@ class AutoKernelRegressor(MultiOutputMixin, MercerRegressor):  # type: ignore[mi
         self.memory = memory
         self.seed = seed
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> AutoKernelRegressor:
-        """Searches, and fits the best candidate to all rows."""
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> AutoKernelRegressor:
+        """Searches, and fits the best candidate to all rows. Rows of one of the `groups` are held out together."""
         X = _tables.opened(X)
         budget = _spelling._number("budget", self.budget)
         exponents = _spelling.numbers("exponents", self.exponents)
-        rows = self._rows(X, self._targets(X, y), sample_weight)
+        rows = self._rows(X, self._targets(X, y), sample_weight, groups=groups)
         self._accept(
             _core.fit_automatic(
                 rows.gate.table, rows.columns, self._reading(), exponents, self._size(), budget, bool(self.clip)
@@ -81,7 +81,7 @@ class AutoKernelRegressor(MultiOutputMixin, MercerRegressor):  # type: ignore[mi
 
     @property
     def importance_(self) -> dict[str, float]:
-        """The share of each feature in what f follows."""
+        """The share of each column in the rise of the held-out squared error when it is permuted; `importance()` has standard errors."""
         return dict(self._searched("importance_")["importance"])
 
     @property

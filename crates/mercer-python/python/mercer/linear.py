@@ -35,11 +35,11 @@ class _Linear(MultiOutputMixin, MercerRegressor):  # type: ignore[misc]
         """`chosen` gives the penalty for a total weight."""
         X = _tables.opened(X)
         targets = self._targets(X, y)
-        criterion, groups = _spelling.folds(cv, X, targets, "kfold:5")
+        criterion, folds = _spelling.folds(cv, X, targets, "kfold:5")
         tolerance = _spelling._number("tolerance", self.tolerance)
         if sparse.issparse(X):
-            return self._fit_sparse(X, targets, sample_weight, groups, rule, gamma, lambda total: chosen(total, criterion))
-        rows = self._rows(X, targets, sample_weight, groups=groups)
+            return self._fit_sparse(X, targets, sample_weight, folds, rule, gamma, lambda total: chosen(total, criterion))
+        rows = self._rows(X, targets, sample_weight, folds=folds)
         choosing = self._settings(chosen(rows.total, criterion), rows.gate.x)
         _check_folds(choosing, rows.gate.rows)
         self._accept(_core.fit_linear(rows.gate.table, rows.columns, self._reading(), choosing, rule, gamma, tolerance))

@@ -57,6 +57,7 @@ class LoadedModel(FittedModel):
                 table.add_texts(name, cells)
             else:
                 table.add_numbers(name, cells)
+        table.read_texts([name for name, cells in columns.items() if isinstance(cells, _tables.Labels)])
         return table
 
     def predict(

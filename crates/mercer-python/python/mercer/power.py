@@ -99,11 +99,12 @@ class PowerRidge(_Power):
         self.memory = memory
         self.seed = seed
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> PowerRidge:
-        """Fits one target, or several (the columns of `y`)."""
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> PowerRidge:
+        """Fits one target, or several (the columns of `y`). Rows of one of the `groups` are not new to each other: λ is chosen, and `loo_` and
+        intervals are made, by leaving out whole groups."""
         X = _tables.opened(X)
         targets = self._targets(X, y)
-        rows = self._rows(X, targets, sample_weight)
+        rows = self._rows(X, targets, sample_weight, groups=groups)
         theirs = {"alpha": (self.alpha, lambda alpha: alpha / rows.total)}
         penalty = _spelling.penalty(self.reg_lambda, theirs, default=1.0 / rows.total)
         self._fit(rows, [self._kernel(rows.gate.x)], self.exponent, penalty, bool(self.diagnostics))
@@ -237,12 +238,13 @@ class PowerRidgeCV(_Power):
         self.memory = memory
         self.seed = seed
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> PowerRidgeCV:
-        """Chooses and fits."""
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> PowerRidgeCV:
+        """Chooses and fits. Rows of one of the `groups` are not new to each other: everything that speaks of new rows leaves out whole
+        groups."""
         X = _tables.opened(X)
         targets = self._targets(X, y)
-        criterion, groups = _spelling.folds(self.cv, X, targets, "loo")
-        rows = self._rows(X, targets, sample_weight, groups=groups)
+        criterion, folds = _spelling.folds(self.cv, X, targets, "loo")
+        rows = self._rows(X, targets, sample_weight, folds=folds, groups=groups)
         if isinstance(self.kernel, str) or not isinstance(self.kernel, Sequence):
             kernels = [self.kernel]
         else:

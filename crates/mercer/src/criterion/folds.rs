@@ -187,7 +187,7 @@ mod tests {
             assert!(is_partition(&drawn, rows));
             assert!(drawn.groups.iter().all(|group| (rows / folds..=rows / folds + 1).contains(&group.len())));
         }
-        let blocks = Folds::draw(&FoldRule { folds: 3, repeats: 5, order: Order::Blocks }, 9, None, 7).unwrap();
+        let blocks = Folds::draw(&FoldRule { folds: 3, repeats: 5, order: Blocks }, 9, None, 7).unwrap();
         assert_eq!(blocks.groups, vec![vec![0, 1, 2], vec![3, 4, 5], vec![6, 7, 8]]);
     }
 

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use serde::ser::{Serialize, SerializeMap, Serializer};
+
 use super::encoder::{Encoder, Feature};
 use super::reading::Reading;
 
@@ -68,6 +70,30 @@ pub struct ColumnRead {
     pub counts_rows: bool,
     /// Whether it is a feature once more, as its logarithm.
     pub has_logarithm: bool,
+}
+
+/// An object: name, kind, whether it is used, unit, missing cells, whether it counts the rows, and categories where it has some.
+impl Serialize for ColumnRead {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let (kind, categories) = match self.kind {
+            Kind::Number => ("number", None),
+            Kind::Constant => ("constant", None),
+            Kind::Categories(count) => ("categories", Some(count)),
+            Kind::LeftOut(LeftOut::RowNames) => ("row names", None),
+            Kind::LeftOut(LeftOut::Identifier { texts, .. }) => ("identifier", Some(texts)),
+        };
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("name", &self.name)?;
+        map.serialize_entry("kind", kind)?;
+        map.serialize_entry("is_used", &!matches!(self.kind, Kind::Constant | Kind::LeftOut(_)))?;
+        map.serialize_entry("unit", &self.reading.unit())?;
+        map.serialize_entry("missing", &self.missing)?;
+        map.serialize_entry("counts_rows", &self.counts_rows)?;
+        if let Some(categories) = categories {
+            map.serialize_entry("categories", &categories)?;
+        }
+        map.end()
+    }
 }
 
 impl Facts {

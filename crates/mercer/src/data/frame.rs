@@ -100,6 +100,20 @@ impl Frame {
         }
     }
 
+    /// The columns of texts whose cells are plain numbers, as they may be names too: codes, years.
+    pub fn numbers_as_texts(&self) -> Vec<&str> {
+        let is_number = |text: &String| text.trim().parse::<f64>().is_ok();
+        let all =
+            |cells: &[Option<String>]| cells.iter().flatten().next().is_some() && cells.iter().flatten().all(is_number);
+        let is_plain = |column: &Column| matches!(column, Column::Text(cells) if all(cells));
+        self.names
+            .iter()
+            .zip(&self.columns)
+            .filter(|(_, column)| is_plain(column))
+            .map(|(name, _)| name.as_str())
+            .collect()
+    }
+
     /// Makes texts again of a column that was read as numbers.
     pub fn unread(&mut self, place: usize) {
         if let Some(written) = self.written.get_mut(place).and_then(Option::take) {

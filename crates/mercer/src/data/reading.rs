@@ -80,6 +80,17 @@ impl Reading {
         }
     }
 
+    /// The unit, for programs; `None` for plain numbers.
+    pub fn unit(&self) -> Option<&str> {
+        match self {
+            Reading::Number => None,
+            Reading::Unit(unit) => Some(unit),
+            Reading::Date => Some("days since 1970-01-01"),
+            Reading::Instant => Some("days since 1970-01-01 UTC"),
+            Reading::Time => Some("hours since midnight"),
+        }
+    }
+
     /// Why a text cannot be read in this way.
     pub(crate) fn refusal(&self, text: &str, marks: Marks) -> String {
         let shown = crate::error::abbreviated(text);
@@ -230,17 +241,21 @@ fn currency(text: &str) -> (Option<&str>, &str) {
 /// One word that may stand behind a number: kg, %, °C, m/s, m², cm3.
 fn is_unit(text: &str) -> bool {
     const LONGEST: usize = 12;
-    let mut before = None;
-    for (place, c) in text.chars().enumerate() {
+    /// What has squares and cubes.
+    const LENGTHS: [&str; 10] = ["m", "cm", "mm", "dm", "km", "in", "ft", "yd", "mi", "s"];
+    let mut word = 0;
+    for (place, (at, c)) in text.char_indices().enumerate() {
         let is_letter = c.is_alphabetic() || "%‰°'\"$€£¥₹₩₽₺₫₪¢Ωµμ".contains(c);
-        let is_within =
-            "/·*^²³".contains(c) || ("23".contains(c) && before.is_some_and(|b: char| b.is_alphabetic() || b == '^'));
+        let is_power = "23".contains(c) && LENGTHS.contains(&text[word..at].trim_end_matches('^'));
+        let is_within = "/·*^²³".contains(c) || is_power;
         if place >= LONGEST || !(is_letter || (place > 0 && is_within)) {
             return false;
         }
-        before = Some(c);
+        if "/·*".contains(c) {
+            word = at + c.len_utf8();
+        }
     }
-    before.is_some()
+    !text.is_empty()
 }
 
 #[cfg(test)]

@@ -102,7 +102,7 @@ pub(super) fn hint<'a>(of: &str, name: &str, value: &Value, known: impl Iterator
 #[cfg(test)]
 mod tests {
     use super::NAMES;
-    use crate::{criterion::Criterion, kernel, loss, penalty::Penalty};
+    use crate::{Matrix, criterion::Criterion, kernel, loss, penalty::Penalty};
 
     #[test]
     fn every_other_name_is_unknown_and_ours_is_known() {
@@ -130,7 +130,7 @@ mod tests {
         assert!(error("2*rbf(gamma=8)+linear").contains("gaussian(lengthscale=0.25)"));
         // The same function: k(0, 1) = exp(−gamma).
         let kernel = kernel::parse("gaussian(lengthscale=0.5)").unwrap();
-        let points = crate::kernel::Points::new(&crate::Matrix::from_rows(&[[0.0], [1.0]]).unwrap());
+        let points = kernel::Points::new(&Matrix::from_rows(&[[0.0], [1.0]]).unwrap());
         assert!((crate::space::gram(&*kernel, &points).get(0, 1) - (-2.0_f64).exp()).abs() < 1e-15);
         assert!(loss::parse("mae").unwrap_err().to_string().ends_with("did you mean absolute?"));
     }

@@ -166,7 +166,7 @@ fn specs_that_cannot_be_read() {
             }
         }
     }
-    assert_eq!(specs.len(), 44);
+    assert_eq!(specs.len(), 50);
     assert!(wrong.is_empty(), "{} of {}: {wrong:#?}", wrong.len(), specs.len());
 }
 

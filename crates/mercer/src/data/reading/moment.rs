@@ -94,11 +94,14 @@ fn offset(text: &str) -> Option<f64> {
         return Some(0.0);
     }
     let sign = if text.starts_with('-') { -1.0 } else { 1.0 };
-    let (hours, rest) = digits(text.get(1..)?, 2)?;
-    let minutes = match rest.strip_prefix(':').unwrap_or(rest) {
-        "" => 0,
-        rest => digits(rest, 2).filter(|(_, rest)| rest.is_empty())?.0,
+    let text = text.get(1..)?;
+    let (hours, minutes) = match (text.split_once(':'), text.split_at_checked(2)?) {
+        (Some(parts), _) => parts,
+        (None, (hours, "")) => (hours, "00"),
+        (None, parts) => parts,
     };
+    let whole = |text: &str| digits(text, 2).filter(|(_, rest)| rest.is_empty()).map(|(number, _)| number);
+    let (hours, minutes) = (whole(hours)?, whole(minutes)?);
     (hours < 24 && minutes < 60).then_some(sign * (3600 * hours + 60 * minutes) as f64)
 }
 
