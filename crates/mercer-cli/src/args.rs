@@ -25,7 +25,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub use certify::CertifyOptions;
 pub use compare::CompareOptions;
-pub use effects::EffectsOptions;
+pub use effects::{EffectsOn, EffectsOptions};
 pub use equivalence::{DistanceOptions, EquivalenceOptions};
 pub use experiment::{Chosen, ExperimentOptions};
 pub use export::{ExportOptions, PrecisionArgument};
@@ -133,7 +133,7 @@ pub enum Command {
 ///
 /// A model of classes adds the class as the training table wrote it, a model of several quantiles one column for each
 /// (`prediction_q0.1`, …). If the table has the target, the error is printed too. With --interval every prediction gets the
-/// two ends of an interval; see docs/intervals.md for what they promise.
+/// two ends of an interval; see docs/intervals.md for what they promise. Rows outside the range of the training rows are counted and named.
 ///
 /// Tables of any size: CSV and Parquet are read, predicted and written part by part, in memory that does not grow with the
 /// table (see docs/prediction.md).
@@ -154,7 +154,7 @@ pub struct PredictOptions {
     pub model: String,
     /// The table with the model's feature columns; - is standard input
     pub table: String,
-    /// Where the table with predictions goes; the name tells the format (default: CSV to standard output)
+    /// Where the table with predictions goes; the name tells the format: .csv, .tsv, .json, .jsonl, .parquet or .arrow (default: CSV to standard output)
     #[arg(long, short, value_name = "FILE", default_value = "-", help_heading = "Output")]
     pub output: String,
     /// The name of the added column (with several targets: followed by _TARGET)

@@ -15,7 +15,7 @@ use subject::Subject;
 
 pub fn run(options: &CertifyOptions, common: &Common) -> anyhow::Result<Done> {
     if let Some(path) = &options.shown.output {
-        files::check_folder(path)?;
+        files::check_table_place(path)?;
     }
     let found = Found::of(Subject::read(options, common)?, options, common)?;
     if let Some(path) = &options.shown.output {

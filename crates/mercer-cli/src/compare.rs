@@ -54,9 +54,8 @@ struct Entry {
 }
 
 pub fn run(options: &CompareOptions, common: &Common) -> anyhow::Result<Done> {
-    for path in [&options.svg, &options.shown.output].into_iter().flatten() {
-        files::check_folder(path)?;
-    }
+    options.svg.as_deref().map_or(Ok(()), files::check_folder)?;
+    options.shown.output.as_deref().map_or(Ok(()), files::check_table_place)?;
     let frame = files::read_table(&options.table, &options.reading.to_read_options())?.frame;
     let roles = options.columns.to_roles_of_one_target(&frame)?;
     let is_text = matches!(frame.column(&roles.targets[0]), Ok(Column::Text(_)));

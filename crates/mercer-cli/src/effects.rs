@@ -5,10 +5,11 @@ pub mod importance;
 use std::io::Write;
 
 use mercer::data::{Column, Frame};
-use mercer::effects::{Effect, Effects};
+use mercer::effects::{Effect, Effects, Quantity, TargetEffects};
+use mercer::{Meaning, Probability};
 use serde_json::{Value, json};
 
-use crate::args::{Common, EffectsOptions, Style};
+use crate::args::{Common, EffectsOn, EffectsOptions, Style};
 use crate::files;
 use crate::grid::{Cell, Grid};
 use crate::outcome::Done;
@@ -18,7 +19,7 @@ use crate::report::{rows, short};
 
 pub fn run(options: &EffectsOptions, common: &Common) -> anyhow::Result<Done> {
     if let Some(path) = &options.shown.output {
-        files::check_folder(path)?;
+        files::check_table_place(path)?;
     }
     let model = load(&options.model)?;
     if options.importance {
@@ -45,14 +46,22 @@ pub fn run(options: &EffectsOptions, common: &Common) -> anyhow::Result<Done> {
         );
     }
     let progress = Progress::start(common.quiet);
-    let found = model.effects(table.as_ref().map(|table| &table.frame), training, Some(&progress.observer()))?;
+    let (at, observer) = (table.as_ref().map(|table| &table.frame), progress.observer());
+    let found = match options.of {
+        EffectsOn::Decision => model.effects(at, training, Some(&observer))?,
+        EffectsOn::Probability => model.effects_on_probabilities(at, Some(&observer))?,
+    };
+    let has_probabilities = match model.meaning() {
+        Meaning::Classes { probability, .. } => *probability != Probability::Unknown,
+        Meaning::Numbers | Meaning::Quantiles { .. } => false,
+    };
     drop(progress);
     if let Some(path) = &options.shown.output {
         mercer_io::write_frame(path, &frame(&found)?)?;
     }
     let text = match (options.shown.json, options.shown.style) {
         (true, _) => format!("{}\n", to_json(&found)),
-        (false, Style::Text) => page(&found),
+        (false, Style::Text) => page(&found, has_probabilities),
         (false, style) => grid(&found).render(style),
     };
     let to_stderr = options.shown.output.as_deref() == Some("-");
@@ -70,6 +79,14 @@ fn label(effect: &Effect) -> String {
     }
 }
 
+/// The target, or what of which class.
+fn subject(target: &TargetEffects) -> String {
+    match &target.class {
+        None => target.target.clone(),
+        Some(class) => format!("{} of {class}", target.of.name()),
+    }
+}
+
 fn grid(found: &Effects) -> Grid {
     let several = found.targets.len() > 1;
     let has_errors = found.targets.iter().any(|target| target.noise.is_some());
@@ -80,7 +97,7 @@ fn grid(found: &Effects) -> Grid {
     let mut grid = Grid::new(columns);
     for target in &found.targets {
         for effect in &target.effects {
-            let mut cells: Vec<Cell> = if several { vec![target.target.as_str().into()] } else { Vec::new() };
+            let mut cells: Vec<Cell> = if several { vec![Cell::Text(subject(target))] } else { Vec::new() };
             cells.extend([Cell::Text(label(effect)), Cell::Number(effect.mean)]);
             cells.extend(has_errors.then(|| effect.standard_error.map_or(Cell::Nothing, Cell::Number)));
             cells.extend(effect.quartiles.map(Cell::Number));
@@ -91,14 +108,19 @@ fn grid(found: &Effects) -> Grid {
     grid
 }
 
-fn page(found: &Effects) -> String {
-    let targets: Vec<&str> = found.targets.iter().map(|target| target.target.as_str()).collect();
+fn page(found: &Effects, has_probabilities: bool) -> String {
+    let targets: Vec<String> = found.targets.iter().map(subject).collect();
+    let of = found.targets.first().map_or(Quantity::Prediction, |target| target.of);
     let mut text = format!("  effects on {} at {}\n\n", targets.join(", "), rows(found.rows));
     text.push_str(&grid(found).render(Style::Text));
-    text.push_str(
-        "\n  Mean and quartiles of the derivative of the prediction over the rows, per unit of the column (of categories: the\n  \
+    let name = of.name();
+    text.push_str(&format!(
+        "\n  Mean and quartiles of the derivative of the {name} over the rows, per unit of the column (of categories: the\n  \
          difference to the first one).",
-    );
+    ));
+    if has_probabilities && of != Quantity::Probability {
+        text.push_str(" --of probability shows effects on probabilities.");
+    }
     match &found.without_errors {
         Some(reason) => text.push_str(&format!(" No standard errors: {reason}.\n")),
         None => {
@@ -146,6 +168,8 @@ fn to_json(found: &Effects) -> Value {
         .map(|target| {
             json!({
                 "target": target.target,
+                "of": target.of.name(),
+                "class": target.class,
                 "noise": target.noise,
                 "effects": target.effects.iter().map(effect).collect::<Vec<Value>>(),
             })

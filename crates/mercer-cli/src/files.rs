@@ -15,6 +15,15 @@ pub fn check_folder(path: &str) -> anyhow::Result<()> {
     }
 }
 
+/// The place for a table must exist, and its name must say a format that is written.
+pub fn check_table_place(path: &str) -> anyhow::Result<()> {
+    check_folder(path)?;
+    if path != "-" {
+        mercer_io::check_name(path)?;
+    }
+    Ok(())
+}
+
 /// The place for a model must exist, and hold nothing but a model.
 pub fn check_model_place(path: &str) -> anyhow::Result<()> {
     check_folder(path)?;

@@ -247,9 +247,8 @@ fn check_places(options: &FitOptions) -> anyhow::Result<()> {
     if let Some(path) = &options.output {
         files::check_model_place(path)?;
     }
-    for path in [&options.surface, &options.journal].into_iter().flatten() {
-        files::check_folder(path)?;
-    }
+    options.surface.as_deref().map_or(Ok(()), files::check_table_place)?;
+    options.journal.as_deref().map_or(Ok(()), files::check_folder)?;
     Ok(())
 }
 
@@ -261,7 +260,9 @@ pub fn certified(model: &Model, common: &Common) -> Done {
             say!("without certificate ({}): {reason}", summary.target);
             done = Done::Uncertified;
         }
-        if summary.is_zero && !common.quiet {
+        // Of a constant target the report has said so.
+        let [low, high] = summary.target_range;
+        if summary.is_zero && low < high && !common.quiet {
             let constant = match (summary.has_offset, summary.train_loss) {
                 (true, None) => "the mean",
                 (true, Some(_)) => "the best constant",

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use mercer::data::{Feature, Missing, Reading, TextAs};
-use mercer::{Meaning, Model, Probability, Provenance};
+use mercer::{Meaning, Model, Probability, Provenance, Summary};
 
 use crate::args::InspectOptions;
 use crate::outcome::Done;
@@ -63,7 +63,7 @@ pub fn run(options: &InspectOptions) -> anyhow::Result<Done> {
             page.line("", &format!("predictions are kept within {} … {}", short(low), short(high)));
         }
         if summary.train_loss.is_some() {
-            let support = summary.support.map_or_else(String::new, |n| format!(", {} support vectors", integer(n)));
+            let support = summary.support.map_or_else(String::new, |n| format!(", {}", support(summary, n)));
             page.line("loss", &format!("{}{support}", summary.loss));
         }
         page.line("penalty", &penalty_line(summary));
@@ -94,6 +94,16 @@ pub fn run(options: &InspectOptions) -> anyhow::Result<Done> {
     origin(&mut page, &model);
     write!(std::io::stdout(), "{page}")?;
     Ok(Done::Certified)
+}
+
+/// What is not 0: rows of a kernel expansion, or coefficients of features.
+fn support(summary: &Summary, count: usize) -> String {
+    let count_text = integer(count);
+    match summary.penalty.split('(').next() {
+        Some("norm-power" | "kernel-lasso") => format!("{count_text} support vectors"),
+        _ if count == 1 => "1 coefficient is not 0".into(),
+        _ => format!("{count_text} coefficients are not 0"),
+    }
 }
 
 /// How the model was made.

@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 
 use crate::effects::importance::column;
 use crate::fit::{Found, Search};
+use crate::report::notes;
 use crate::{again, coefficients, conversions};
 
 /// What `fit --json` prints: one object, with the facts of a single target at its top level and those of
@@ -18,6 +19,7 @@ pub fn fit(found: &Found) -> String {
     let fitted = &found.fitted;
     let mut object = model(&fitted.model);
     if let Some(map) = object.as_object_mut() {
+        map.insert("notes".into(), notes::to_json(&fitted.notes()));
         map.insert("method".into(), json!(fitted.plan.method.describe()));
         map.insert("memory_forecast".into(), json!(fitted.plan.bytes));
         map.insert("seconds".into(), json!(found.seconds));
@@ -173,6 +175,7 @@ pub fn model(model: &Model) -> Value {
                 object.insert("lambda".into(), json!(first.lambda));
                 object.insert("exponent".into(), json!(first.exponent));
                 object.insert("train_error".into(), json!(first.train_error));
+                object.insert("weighted_train_error".into(), json!(first.weighted_train_error));
                 object.insert("held_out".into(), json!(first.held_out));
                 let gap = several.iter().filter_map(|summary| summary.certificate.duality_gap).fold(0.0, f64::max);
                 object.insert("duality_gap".into(), json!(gap));
@@ -191,6 +194,7 @@ fn target(model: &Model, t: usize, summary: &Summary) -> Map<String, Value> {
         "penalty": summary.penalty,
         "lambda": summary.lambda,
         "lambda_was_chosen": summary.lambda_was_chosen,
+        "chosen_on_landmarks": summary.chosen_on_landmarks,
         "exponent": summary.exponent,
         "effective_ridge": summary.effective_ridge,
         "norm": summary.norm,
@@ -208,6 +212,7 @@ fn target(model: &Model, t: usize, summary: &Summary) -> Map<String, Value> {
         "criterion_value": summary.criterion_value,
         "train_loss": summary.train_loss,
         "train_error": summary.train_error,
+        "weighted_train_error": summary.weighted_train_error,
         "held_out": summary.held_out,
         "support": summary.support,
         "duality_gap": summary.certificate.duality_gap,

@@ -102,6 +102,13 @@ fn codes(frame: &Frame, roles: &Roles, learned: &Learned, classes: &Classes) -> 
     Ok(learned.design.y.col(0).iter().map(|code| place(code).unwrap_or(0)).collect())
 }
 
+/// Whether the cells of a column that are no numbers of one kind may be names.
+fn may_name_classes(problem: &str) -> bool {
+    ["as a mark of missing cells", "as other cells are", "write dates as", "of different kinds", "give every cell"]
+        .iter()
+        .any(|phrase| problem.contains(phrase))
+}
+
 /// Errors of which a fit knows the remedy.
 pub fn advised(error: anyhow::Error, options: &FitOptions, roles: &Roles) -> anyhow::Error {
     let cause = match error.downcast::<Error>() {
@@ -116,6 +123,12 @@ pub fn advised(error: anyhow::Error, options: &FitOptions, roles: &Roles) -> any
             Some(format!(
                 "if the column names classes: --loss logistic or --loss hinge{classify}; \
                  --decimal comma if \",\" is the decimal mark"
+            ))
+        }
+        Error::Cell { column, problem, .. } if roles.targets.contains(column) && may_name_classes(problem) => {
+            let classify = if is_asked_for(options) { ", or --classify with this loss" } else { "" };
+            Some(format!(
+                "if the column names classes: --loss logistic or --loss hinge{classify}; --na MARK if a word marks missing cells"
             ))
         }
         Error::Memory { .. } if is_asked_for(options) => {

@@ -31,9 +31,8 @@ struct Found {
 }
 
 pub fn run(options: &PathOptions, common: &Common) -> anyhow::Result<Done> {
-    for path in [&options.svg, &options.shown.output].into_iter().flatten() {
-        files::check_folder(path)?;
-    }
+    options.svg.as_deref().map_or(Ok(()), files::check_folder)?;
+    options.shown.output.as_deref().map_or(Ok(()), files::check_table_place)?;
     moments::refuse_file(&options.table, "path")?;
     let table = files::read_table(&options.table, &options.reading.to_read_options())?;
     let roles = options.columns.to_roles_of_one_target(&table.frame)?;

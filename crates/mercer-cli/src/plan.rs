@@ -24,7 +24,7 @@ struct Found {
 
 pub fn run(options: &PlanOptions, common: &Common) -> anyhow::Result<Done> {
     if let Some(path) = &options.shown.output {
-        files::check_folder(path)?;
+        files::check_table_place(path)?;
     }
     let fit = learn::aliases::spelled_out(&options.to_fit_options())?;
     if fit.penalties.of_linear_fit().is_some() {

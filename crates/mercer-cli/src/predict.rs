@@ -25,6 +25,7 @@ use crate::score::{Predicted, quantile_of};
 pub fn run(options: &PredictOptions, common: &Common) -> anyhow::Result<Done> {
     let model = load(&options.model)?;
     check(options, &model)?;
+    crate::files::check_table_place(&options.output)?;
     let started = Instant::now();
     let progress = Progress::start(common.quiet);
     let reading = options.reading.to_read_options();
@@ -44,15 +45,16 @@ pub fn run(options: &PredictOptions, common: &Common) -> anyhow::Result<Done> {
         let errors: Map<String, Value> =
             answer.tally.scores.iter().map(|score| (score.name.clone(), score.to_json())).collect();
         let mut object = json!({ "n": table.frame.rows(), "predictions": predictions, "errors": errors });
+        object["outside"] = answer.tally.outside_to_json();
         if let Some(intervals) = &answer.tally.intervals {
             object["interval"] = intervals.to_json();
         }
-        answer.tally.notes();
+        answer.tally.notes(common.quiet);
         writeln!(std::io::stdout(), "{object}")?;
         return Ok(Done::Certified);
     }
-    answer.tally.notes();
     mercer_io::write_with(&options.output, &table, &answer.added, None)?;
+    answer.tally.notes(common.quiet);
     if !common.quiet {
         answer.tally.report(options, None);
     }
@@ -119,7 +121,8 @@ impl Answer {
         let left_out = first.map_or(0, |column| (0..frame.rows()).filter(|row| column.is_missing(*row)).count());
         let plain = model.encoder().without_unit(frame);
         let plain = plain.into_iter().map(|(column, reading)| (column.to_owned(), reading.describe())).collect();
-        Ok(Answer { added, tally: Tally { rows: frame.rows(), left_out, scores, unknown, plain, intervals: None } })
+        let (rows, outside, intervals) = (frame.rows(), model.outside(frame)?, None);
+        Ok(Answer { added, tally: Tally { rows, left_out, scores, unknown, plain, outside, intervals } })
     }
 
     fn add_intervals(&mut self, maker: &Maker<'_>, frame: &Frame, observer: Option<&Observer>) -> mercer::Result<()> {

@@ -6,6 +6,7 @@ mod confusion;
 pub mod fit;
 pub mod learn;
 pub mod linear;
+pub mod notes;
 mod search;
 
 use std::fmt;
@@ -46,11 +47,33 @@ impl fmt::Display for Page {
 }
 
 pub fn penalty_line(summary: &Summary) -> String {
+    if is_constant(summary) {
+        return "none matters: the target is constant".into();
+    }
+    let on = summary.chosen_on_landmarks;
+    let on = on.map_or_else(String::new, |rank| format!(" of the model on {} landmarks", integer(rank)));
     let chosen = match (summary.lambda_was_chosen, judged_by(summary)) {
-        (true, Some(by)) => format!(" by {by}{}", criterion_value(summary)),
+        (true, Some(by)) => format!(" by {by}{on}{}", criterion_value(summary)),
         _ => String::new(),
     };
-    format!("λ = {}{chosen}, exponent {} ({})", short(summary.lambda), short(summary.exponent), complexity(summary))
+    let complexity = complexity(summary);
+    // A penalty of its own has neither exponent nor effective ridge.
+    if summary.penalty != "norm-power" {
+        let complexity = if complexity.is_empty() { String::new() } else { format!(", {complexity}") };
+        let lambda = if summary.penalty == "none" {
+            "no penalty".into()
+        } else {
+            format!("{}, λ = {}{chosen}", summary.penalty, short(summary.lambda))
+        };
+        return format!("{lambda}{complexity}");
+    }
+    format!("λ = {}{chosen}, exponent {} ({complexity})", short(summary.lambda), short(summary.exponent))
+}
+
+/// Whether every row has the same target, and the model predicts just that.
+fn is_constant(summary: &Summary) -> bool {
+    let [low, high] = summary.target_range;
+    summary.is_zero && low == high
 }
 
 /// What the criterion said of the choice, unless the line of errors begins with it.
@@ -77,9 +100,13 @@ pub fn judged_by(summary: &Summary) -> Option<String> {
 
 /// How much of the data the model follows.
 fn complexity(summary: &Summary) -> String {
-    let ridge = summary.effective_ridge.map_or_else(|| "none: f = 0".to_owned(), short);
-    let dof = summary.dof.map_or_else(String::new, |dof| format!(", {} degrees of freedom", short(dof)));
-    format!("effective ridge {ridge}{dof}")
+    let ridge = match summary.effective_ridge {
+        Some(ridge) => Some(format!("effective ridge {}", short(ridge))),
+        None if summary.penalty != "norm-power" && !summary.is_zero => None,
+        None => Some("effective ridge none: f = 0".into()),
+    };
+    let dof = summary.dof.map(|dof| format!("{} degrees of freedom", short(dof)));
+    ridge.into_iter().chain(dof).collect::<Vec<String>>().join(", ")
 }
 
 /// A criterion as one says it.
@@ -127,20 +154,30 @@ pub fn errors_line(summary: &Summary) -> String {
 
 /// For losses other than the squared one: what held-out rows said, and the training rows.
 fn learned_errors_line(summary: &Summary, train_loss: f64) -> String {
+    // Of classes with weights the shares are said both ways.
+    let weighted = if summary.weighted_train_error.is_some() { "weighted " } else { "" };
     let held_out = summary.held_out.as_ref().map_or_else(String::new, |held_out| {
         let (value, error) = (short(held_out.value), short(held_out.standard_error));
         let root = match held_out.measure.as_str() {
             "squared" => format!(" (root {})", short(held_out.value.sqrt())),
             _ => String::new(),
         };
-        format!("held-out {} {value} ± {error}{root}, ", learn::measure_name(&held_out.measure))
+        let name = learn::measure_name(&held_out.measure);
+        match held_out.unweighted {
+            Some(plain) => format!("held-out {name} {} (weighted {value} ± {error}), ", short(plain)),
+            None => format!("held-out {weighted}{name} {value} ± {error}{root}, "),
+        }
     });
     let rest = match (summary.train_error, summary.train_r2) {
-        (Some(wrong), _) => format!("share of wrong classes {}", short(wrong)),
+        (Some(wrong), _) => {
+            let weighted = summary.weighted_train_error;
+            let weighted = weighted.map_or_else(String::new, |share| format!(" (weighted {})", short(share)));
+            format!("share of wrong classes {}{weighted}", short(wrong))
+        }
         (None, Some(r2)) => format!("RMSE {} (R² {})", short(summary.train_rmse), short(r2)),
         (None, None) => format!("RMSE {}", short(summary.train_rmse)),
     };
-    format!("{held_out}on the training rows mean loss {}, {rest}", short(train_loss))
+    format!("{held_out}on the training rows {weighted}mean loss {}, {rest}", short(train_loss))
 }
 
 pub fn certificate_line(certificate: &Certificate, is_zero: bool) -> String {
@@ -206,6 +243,24 @@ pub fn landmarks_hint(summary: &Summary) -> Option<String> {
     is_used_up.then(|| {
         format!("{} degrees of freedom of {} landmarks: more landmarks may lower the error", short(dof), integer(rank))
     })
+}
+
+/// What is said where the chosen λ is the last of those that were tried, in either direction; `lambdas` rise.
+pub fn edge(lambdas: &[f64], chosen: usize) -> Option<String> {
+    let (first, last) = (*lambdas.first()?, *lambdas.last()?);
+    match chosen {
+        _ if lambdas.len() < 2 => None,
+        0 => Some(format!(
+            "the smallest of the {} λ that were tried: a smaller one may be better (--lambda {:.0e}..{:.0e}:60)",
+            lambdas.len(),
+            1e-3 * first,
+            last
+        )),
+        place if place + 1 == lambdas.len() => {
+            Some(format!("the largest of the {} λ that were tried: a larger one may be better", lambdas.len()))
+        }
+        _ => None,
+    }
 }
 
 /// A bound to two digits, rounded up.

@@ -29,11 +29,13 @@ pub struct Canvas {
     width: f64,
     height: f64,
     body: String,
+    /// From where to where texts reach: the picture is as wide as they need.
+    texts: (f64, f64),
 }
 
 impl Canvas {
     pub fn new(width: f64, height: f64) -> Self {
-        Canvas { width, height, body: String::new() }
+        Canvas { width, height, body: String::new(), texts: (0.0, width) }
     }
 
     pub fn line(&mut self, class: &str, from: (f64, f64), to: (f64, f64)) {
@@ -99,11 +101,13 @@ impl Canvas {
     }
 
     pub fn text(&mut self, at: (f64, f64), anchor: Anchor, text: &str) {
-        let anchor = match anchor {
-            Anchor::Start => "start",
-            Anchor::Middle => "middle",
-            Anchor::End => "end",
+        let width = text_width(text);
+        let (anchor, start) = match anchor {
+            Anchor::Start => ("start", at.0),
+            Anchor::Middle => ("middle", at.0 - 0.5 * width),
+            Anchor::End => ("end", at.0 - width),
         };
+        self.texts = (self.texts.0.min(start - MARGIN), self.texts.1.max(start + width + MARGIN));
         let _ = writeln!(
             self.body,
             r#"<text text-anchor="{anchor}" x="{:.1}" y="{:.1}">{}</text>"#,
@@ -114,15 +118,36 @@ impl Canvas {
     }
 
     pub fn finish(self, title: &str) -> String {
-        let (width, height) = (self.width, self.height);
+        let (left, right) = (self.texts.0.min(0.0).floor(), self.texts.1.max(self.width).ceil());
+        let (width, height) = (right - left, self.height);
         format!(
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
-             <svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" \
+             <svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"{left} 0 {width} {height}\" width=\"{width}\" \
              height=\"{height}\" role=\"img\">\n<title>{}</title>\n<style>{STYLE}</style>\n{}</svg>\n",
             escaped(title),
             self.body
         )
     }
+}
+
+/// Free space beside a text at the edge of a picture.
+const MARGIN: f64 = 4.0;
+
+/// The width of a text of 13 pixels, in a wide font: a little more than DejaVu Sans takes, which is wider than Arial, Helvetica and Verdana's
+/// digits.
+fn text_width(text: &str) -> f64 {
+    const SIZE: f64 = 13.0;
+    let of = |c: char| match c {
+        'i' | 'j' | 'l' | '\'' | '|' | '.' | ',' | ':' | ';' | ' ' | 'I' => 0.34,
+        'f' | 't' | 'r' | '(' | ')' | '[' | ']' | '!' | '/' | '\\' | '-' | '"' => 0.47,
+        'm' | 'M' | 'w' | 'W' | '@' | '%' | '…' | '—' => 1.01,
+        'A'..='Z' | '+' | '=' | '<' | '>' | '~' | '^' | '#' | '&' => 0.84,
+        c if c.is_ascii() => 0.65,
+        // Greek, accents, ±, −, ‖.
+        c if c < '\u{2e80}' => 0.87,
+        _ => 1.05,
+    };
+    SIZE * text.chars().map(of).sum::<f64>()
 }
 
 fn list(points: &[(f64, f64)]) -> String {

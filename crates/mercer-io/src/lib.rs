@@ -29,7 +29,7 @@ use mercer::data::{Frame, Marks, Thousands};
 
 pub use crate::detect::Format;
 pub use crate::error::{Error, Result};
-pub use crate::write::{write, write_frame, write_with};
+pub use crate::write::{check_name, write, write_frame, write_with};
 pub use crate::writer::TableWriter;
 
 /// Bytes that a table may take when no limit was given and a small file can make a large table.

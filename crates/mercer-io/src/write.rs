@@ -22,8 +22,8 @@ pub(crate) type Extra = [(String, Column)];
 
 /// Writes a table with extra columns at its right to the file at `path`, or to standard output for `-`.
 ///
-/// Without a `format` the path's extension decides, and CSV where it says nothing; `.gz` after a text
-/// format packs it. A table that came from CSV keeps its cells letter for letter, and its separator
+/// Without a `format` the path's extension decides (`.json` is a list of objects, one for each row, `.jsonl` has one on each line), and CSV where
+/// there is none; an unknown extension is refused. `.gz` after a text format packs it. A table that came from CSV keeps its cells letter for letter, and its separator
 /// unless the extension promises another. A table that came without a header gets one, because the
 /// extra columns have names. A missing cell is empty in CSV and null elsewhere. The file is replaced in
 /// one step or not at all.
@@ -55,6 +55,14 @@ fn write_parts(
 ) -> Result<()> {
     let name = if path == "-" { STDOUT } else { path };
     check(frame, extra)?;
+    if format.is_none() {
+        check_name(path)?;
+        if let Some(json) = Json::of(path) {
+            let text = json.text(frame, extra);
+            let bytes = if is_gz(path) { gzip(&text).map_err(|cause| Error::write(name, cause))? } else { text };
+            return atomic::save(Path::new(path), &bytes);
+        }
+    }
     let bytes = match format.or_else(|| Format::from_path(path)).unwrap_or(Format::Csv) {
         Format::Csv => {
             refuse_binary_name(path, format)?;
@@ -72,6 +80,78 @@ fn write_parts(
         return out.write_all(&bytes).and_then(|()| out.flush()).map_err(|cause| Error::write(STDOUT, cause));
     }
     atomic::save(Path::new(path), &bytes)
+}
+
+/// Refuses a name whose extension promises something that is not written: CSV in `p.xlsx` would be a surprise. Names without extension are
+/// those of CSV.
+pub fn check_name(path: &str) -> Result<()> {
+    const TEXTS: [&str; 5] = ["csv", "tsv", "txt", "dat", "data"];
+    let lower = path.to_ascii_lowercase();
+    let inner = lower.strip_suffix(".gz").unwrap_or(&lower);
+    let Some(extension) = Path::new(inner).extension().and_then(|extension| extension.to_str()) else { return Ok(()) };
+    if TEXTS.contains(&extension) || Format::from_path(path).is_some() || Json::of(path).is_some() {
+        return Ok(());
+    }
+    refuse_binary_name(path, None)?;
+    Err(Error::format(
+        path,
+        format!(
+            "no table is written as .{extension}; the extension must be .csv, .tsv, .json, .jsonl, .parquet or .arrow"
+        ),
+    ))
+}
+
+/// A table as JSON: one object for each row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Json {
+    /// In a list.
+    List,
+    /// Each on a line of its own.
+    Lines,
+}
+
+impl Json {
+    /// Whether a name asks for it.
+    pub(crate) fn of(path: &str) -> Option<Self> {
+        let lower = path.to_ascii_lowercase();
+        match Path::new(lower.strip_suffix(".gz").unwrap_or(&lower)).extension()?.to_str()? {
+            "json" => Some(Json::List),
+            "jsonl" | "ndjson" => Some(Json::Lines),
+            _ => None,
+        }
+    }
+
+    /// Numbers as in CSV; missing cells, and numbers that are not finite, are null.
+    fn text(self, frame: &Frame, extra: &Extra) -> Vec<u8> {
+        let written: Vec<_> = frame.names().iter().filter_map(|name| frame.as_written(name).ok()).collect();
+        let columns: Vec<&Column> =
+            written.iter().map(|column| &**column).chain(extra.iter().map(|(_, c)| c)).collect();
+        let names = frame.names().iter().chain(extra.iter().map(|(name, _)| name));
+        let names: Vec<String> = names.map(|name| serde_json::Value::from(name.as_str()).to_string()).collect();
+        let mut text = String::from(if self == Json::List { "[" } else { "" });
+        for row in 0..frame.rows() {
+            text.push_str(match (self, row) {
+                (Json::List, 0) => "\n{",
+                (Json::List, _) => ",\n{",
+                (Json::Lines, _) => "{",
+            });
+            for (place, (name, column)) in names.iter().zip(&columns).enumerate() {
+                text.push_str(if place > 0 { ", " } else { "" });
+                text.push_str(name);
+                text.push_str(": ");
+                match column {
+                    Column::Number(cells) if cells[row].is_finite() => number::write(&mut text, cells[row], false),
+                    Column::Text(cells) => {
+                        text.push_str(&serde_json::Value::from(cells[row].as_deref()).to_string());
+                    }
+                    Column::Number(_) => text.push_str("null"),
+                }
+            }
+            text.push_str(if self == Json::Lines { "}\n" } else { "}" });
+        }
+        text.push_str(if self == Json::List { "\n]\n" } else { "" });
+        text.into_bytes()
+    }
 }
 
 /// Extra columns must be as long as the table and have names of their own.

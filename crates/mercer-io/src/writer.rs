@@ -7,7 +7,7 @@ use mercer::data::Column;
 
 use crate::atomic::Pending;
 use crate::error::{Error, Result};
-use crate::write::{Dialect, STDOUT, check, is_gz, to_csv};
+use crate::write::{Dialect, Json, STDOUT, check, check_name, is_gz, to_csv};
 use crate::{Format, Table};
 
 /// A table of which the rows come a few at a time: CSV to a file or to standard output, Parquet to a file. A file appears
@@ -42,6 +42,9 @@ impl TableWriter {
     /// Begins the table at `path`, or on standard output for `-`. `None` where the name asks for a format that is written
     /// whole.
     pub fn open(path: &str) -> Result<Option<Self>> {
+        if path != "-" {
+            check_name(path)?;
+        }
         if !TableWriter::writes(path) {
             return Ok(None);
         }
@@ -57,12 +60,14 @@ impl TableWriter {
 
     /// Whether a table with this name can be written part by part.
     pub fn writes(path: &str) -> bool {
+        let is_json = path != "-" && Json::of(path).is_some();
         path == "-"
-            || match Format::from_path(path).unwrap_or(Format::Csv) {
-                Format::Csv => !is_gz(path),
-                Format::Parquet => cfg!(feature = "arrow"),
-                _ => false,
-            }
+            || !is_json
+                && match Format::from_path(path).unwrap_or(Format::Csv) {
+                    Format::Csv => !is_gz(path),
+                    Format::Parquet => cfg!(feature = "arrow"),
+                    _ => false,
+                }
     }
 
     /// Whether all parts of a table with this name must have the same types of columns.

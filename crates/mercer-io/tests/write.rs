@@ -125,3 +125,31 @@ fn formats_that_cannot_be_written_are_refused() {
     let explicit = write(&folder.path("o.csv"), &mixed().into(), &[], Some(Format::Libsvm));
     assert!(matches!(explicit, Err(Error::Format { .. })));
 }
+
+#[test]
+fn json_is_a_list_of_rows_or_a_row_on_each_line() {
+    let folder = Folder::new();
+    let table = Table::from(mixed());
+    write(&folder.path("o.json"), &table, &prediction(), None).unwrap();
+    let list: serde_json::Value = serde_json::from_str(&folder.text("o.json")).unwrap();
+    let expected = serde_json::json!([
+        { "x": 1e300, "town, \"old\"": null, "fit": 0.1 },
+        { "x": null, "town, \"old\"": "a,\"b\"\nc", "fit": null },
+    ]);
+    assert_eq!(list, expected);
+    write(&folder.path("o.jsonl"), &table, &prediction(), None).unwrap();
+    let lines: Vec<serde_json::Value> =
+        folder.text("o.jsonl").lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(serde_json::Value::from(lines), expected);
+    write_frame(&folder.path("empty.json"), &Frame::new(0)).unwrap();
+    assert_eq!(folder.text("empty.json"), "[\n]\n");
+    for name in ["o.xlsx", "o.xyz", "o.csv.zip", "o.2024"] {
+        let error = write(&folder.path(name), &table, &prediction(), None).unwrap_err().to_string();
+        assert!(error.contains("no table is written as ."), "{error}");
+        assert!(!std::path::Path::new(&folder.path(name)).exists());
+    }
+    for name in ["plain", "o.txt", "o.CSV", "o.dat", "o.d/plain"] {
+        std::fs::create_dir_all(folder.path("o.d")).unwrap();
+        write(&folder.path(name), &table, &prediction(), None).unwrap();
+    }
+}

@@ -2,7 +2,7 @@
 
 use mercer::learn::LearnTrial;
 use mercer::select::Surface;
-use mercer::{Automated, Fitted, Learned, LinearFitted, LinearTrial, Tried};
+use mercer::{Automated, Fitted, Learned, LinearFitted, LinearTrial, Note, Tried};
 use pyo3::IntoPyObject;
 
 /// Empty for a model that came from bytes.
@@ -14,6 +14,8 @@ pub struct Found {
     pub trials: Vec<Trial>,
     /// The automatic search.
     pub search: Option<SearchFacts>,
+    /// What is odd about the targets, or about the errors.
+    pub notes: Vec<String>,
 }
 
 /// What an automatic search tried.
@@ -61,7 +63,8 @@ impl Found {
         let trials = fitted.tried.iter().flat_map(|tried| {
             tried.surfaces.iter().flat_map(move |surface| of_surface(tried, surface, &fitted.design.targets))
         });
-        Found { leave_one_out: loo.collect(), trials: trials.collect(), ..Found::default() }
+        let notes = said(&fitted.notes());
+        Found { leave_one_out: loo.collect(), trials: trials.collect(), notes, ..Found::default() }
     }
 
     /// Of a fit by another loss.
@@ -78,7 +81,7 @@ impl Found {
             dropped_after_folds: Some(trial.dropped.clone()),
         };
         let trials = learned.tried.iter().map(trial).collect();
-        Found { trials, ..Found::default() }
+        Found { trials, notes: said(&learned.notes()), ..Found::default() }
     }
 
     /// Of a fit with a penalty of its own.
@@ -95,7 +98,7 @@ impl Found {
             dropped_after_folds: None,
         };
         let trials = fitted.tried.iter().map(trial).collect();
-        Found { trials, ..Found::default() }
+        Found { trials, notes: said(&fitted.notes()), ..Found::default() }
     }
 
     /// Of an automatic search.
@@ -119,6 +122,10 @@ impl Found {
         };
         Found { search: Some(search), ..Found::of_power(&automated.fitted) }
     }
+}
+
+fn said(notes: &[Note]) -> Vec<String> {
+    notes.iter().map(Note::to_string).collect()
 }
 
 fn of_surface(tried: &Tried, surface: &Surface, targets: &[String]) -> Vec<Trial> {

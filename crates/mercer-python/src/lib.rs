@@ -18,6 +18,7 @@ mod fitting;
 mod found;
 mod kernels;
 mod model;
+mod outside;
 mod refusal;
 mod settings;
 mod source;
@@ -35,6 +36,8 @@ mod _core {
     use crate::kernels::{kernel_matrix, kernel_spec, landmarks};
     #[pymodule_export]
     use crate::model::Model;
+    #[pymodule_export]
+    use crate::outside::Outside;
     #[pymodule_export]
     use crate::table::Table;
     #[pymodule_export]

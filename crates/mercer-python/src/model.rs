@@ -14,6 +14,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::found::{Found, SearchFacts, Trial};
+use crate::outside::Outside;
 use crate::refusal::{internal, refused, unreadable};
 use crate::settings::Columns;
 use crate::source::Source;
@@ -47,6 +48,9 @@ pub struct PathPoint {
 #[derive(IntoPyObject)]
 pub struct EffectFacts {
     target: String,
+    /// What the effect is on: `prediction`, `log-odds`, `decision value`, `probability`; and of which class.
+    of: &'static str,
+    class: Option<String>,
     column: String,
     category: Option<String>,
     base: Option<String>,
@@ -220,9 +224,26 @@ impl Model {
         PyArray1::from_vec(py, cells).reshape([rows, targets, 2])
     }
 
-    /// What each column does to the predictions, at the rows of a table or of the fit.
-    #[pyo3(signature = (table=None))]
-    fn effects(&self, py: Python<'_>, table: Option<&Table>) -> PyResult<(Vec<EffectFacts>, Option<String>)> {
+    /// The rows of a table that are outside the range of the training rows, with those of the blocks above it; `None` where the range is not known.
+    #[pyo3(signature = (table, above=None))]
+    fn outside(&self, table: &Table, above: Option<&Outside>) -> PyResult<Option<Outside>> {
+        let found = self.model.outside(&table.frame()).map_err(refused)?;
+        Ok(found.map(|found| Outside {
+            found: match above {
+                Some(above) => above.found.clone().joined(found),
+                None => found,
+            },
+        }))
+    }
+
+    /// What each column does to the predictions, or to the probabilities of classes, at the rows of a table or of the fit.
+    #[pyo3(signature = (table=None, probabilities=false))]
+    fn effects(
+        &self,
+        py: Python<'_>,
+        table: Option<&Table>,
+        probabilities: bool,
+    ) -> PyResult<(Vec<EffectFacts>, Option<String>)> {
         // Without a table at the rows of the fit, which support vectors and landmarks are not.
         let rows_of_fit = || self.source.as_ref()?.table().map(|(frame, _)| Arc::clone(frame));
         let (model, frame) = (Arc::clone(&self.model), table.map(Table::frame).or_else(rows_of_fit));
@@ -230,9 +251,12 @@ impl Model {
             Some(_) if self.model.is_not_a_sum_over_rows().is_none() => Some(self.rows_of_fit().map_err(refused)?),
             _ => None,
         };
-        let found = run(py, move |observer| model.effects(frame.as_deref(), training, Some(&observer)))?;
+        let found = run(py, move |observer| match probabilities {
+            true => model.effects_on_probabilities(frame.as_deref(), Some(&observer)),
+            false => model.effects(frame.as_deref(), training, Some(&observer)),
+        })?;
         let facts = |target: &TargetEffects| -> Vec<EffectFacts> {
-            target.effects.iter().map(|effect| effect_facts(&target.target, effect)).collect()
+            target.effects.iter().map(|effect| effect_facts(target, effect)).collect()
         };
         Ok((found.targets.iter().flat_map(facts).collect(), found.without_errors))
     }
@@ -323,6 +347,11 @@ impl Model {
             }
             _ => Ok(self.found.trials.clone()),
         }
+    }
+
+    /// What is odd about the targets, or about the errors; nothing for a model that came from bytes.
+    fn notes(&self) -> Vec<String> {
+        self.found.notes.clone()
     }
 
     /// What the automatic search tried; `None` for a model that came from bytes.
@@ -423,10 +452,12 @@ fn blocks(frame: &Frame) -> impl Iterator<Item = (usize, Option<Frame>)> + '_ {
     })
 }
 
-fn effect_facts(target: &str, effect: &Effect) -> EffectFacts {
+fn effect_facts(target: &TargetEffects, effect: &Effect) -> EffectFacts {
     let (category, base) = effect.versus.clone().unzip();
     EffectFacts {
-        target: target.to_owned(),
+        target: target.target.clone(),
+        of: target.of.name(),
+        class: target.class.clone(),
         column: effect.column.clone(),
         category,
         base,

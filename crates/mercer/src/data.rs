@@ -6,6 +6,7 @@ mod facts;
 mod frame;
 mod labels;
 mod logarithm;
+mod outside;
 mod reading;
 
 pub use design::{Design, Roles};
@@ -17,4 +18,5 @@ pub use facts::{ColumnRead, Facts, Kind, LeftOut};
 pub use frame::{Column, Frame};
 pub use labels::Classes;
 pub use logarithm::Logarithm;
+pub use outside::{MARGIN, Outside, OutsideColumn};
 pub use reading::{Marks, Reading, Thousands, says_number};

@@ -22,6 +22,7 @@
 mod categories;
 mod chain;
 mod derivatives;
+mod probability;
 mod rows;
 
 use crate::data::Frame;
@@ -29,7 +30,7 @@ use crate::error::{Error, Result};
 use crate::fit::Observer;
 use crate::kernel::Points;
 use crate::linalg::Matrix;
-use crate::model::{Expansion, Model};
+use crate::model::{Expansion, Meaning, Model, Probability};
 use crate::training::{Refitted, Training, told};
 use rows::Rows;
 
@@ -44,11 +45,43 @@ pub struct Effects {
     pub without_errors: Option<String>,
 }
 
+/// What effects are effects on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Quantity {
+    /// The prediction itself.
+    Prediction,
+    /// ln(p/(1 − p)) of a class.
+    LogOdds,
+    /// ln p of a class, up to a number that all classes share.
+    LogProbability,
+    /// The value whose sign, or size among those of the other classes, decides for a class.
+    DecisionValue,
+    /// The probability of a class.
+    Probability,
+}
+
+impl Quantity {
+    /// In words.
+    pub fn name(self) -> &'static str {
+        match self {
+            Quantity::Prediction => "prediction",
+            Quantity::LogOdds => "log-odds",
+            Quantity::LogProbability => "log-probability",
+            Quantity::DecisionValue => "decision value",
+            Quantity::Probability => "probability",
+        }
+    }
+}
+
 /// The effects on one target.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TargetEffects {
     /// The target's name.
     pub target: String,
+    /// What the effects are effects on.
+    pub of: Quantity,
+    /// Of models of classes: the class whose log-odds, decision value or probability that is. Of two classes it is the second.
+    pub class: Option<String>,
     /// σ̂, the standard deviation of the noise, where it is known.
     pub noise: Option<f64>,
     /// One per column of numbers and per category but the first of each column of text.
@@ -107,6 +140,22 @@ impl Model {
         training: Option<Training>,
         observer: Option<&Observer>,
     ) -> Result<Effects> {
+        self.effects_on(false, at, training, observer)
+    }
+
+    /// The same on the probabilities of classes, instead of log-odds or decision values: of the second of two classes, else of each. There are
+    /// no standard errors.
+    pub fn effects_on_probabilities(&self, at: Option<&Frame>, observer: Option<&Observer>) -> Result<Effects> {
+        self.effects_on(true, at, None, observer)
+    }
+
+    fn effects_on(
+        &self,
+        probabilities: bool,
+        at: Option<&Frame>,
+        training: Option<Training>,
+        observer: Option<&Observer>,
+    ) -> Result<Effects> {
         if self.kernel.is_precomputed() {
             let must = "one of features; a precomputed one has none to derive by";
             return Err(Error::argument("the kernel", must, self.kernel.spec()));
@@ -116,8 +165,9 @@ impl Model {
             None => Rows::of_points(self, training.as_ref())?,
         };
         let refitted = match (self.is_not_a_sum_over_rows(), training.or_else(|| self.training())) {
+            (_, _) if probabilities => Err("they exist for predictions of numbers only".into()),
             (Some(reason), _) => {
-                Err(format!("they exist for the squared loss with the penalty λ‖f‖ᵐ only, and of this model {reason}"))
+                Err(format!("they exist for the squared loss with the penalty λ‖f‖ᵐ only; of this model {reason}"))
             }
             (None, None) => Err("the model does not hold its training rows".into()),
             (None, Some(training)) => {
@@ -138,11 +188,21 @@ impl Model {
             told(observer, "categories")?;
             found.extend(categories::of(&function, &rows, feature)?);
         }
+        if probabilities {
+            found = probability::of(self, &rows, found)?;
+        }
         let order = self.encoder.columns();
         found.sort_by_key(|effect| order.iter().position(|column| *column == effect.column));
         let names = self.summaries.iter().enumerate();
         let targets: Vec<TargetEffects> =
             names.map(|(t, summary)| summarised(&summary.target, t, &found, &rows, refitted.as_ref().ok())).collect();
+        let of = if probabilities { Quantity::Probability } else { self.quantity() };
+        let class = |t: usize| self.class_of_model(t).map(str::to_owned);
+        let targets: Vec<TargetEffects> = targets
+            .into_iter()
+            .enumerate()
+            .map(|(t, target)| TargetEffects { of, class: class(t), ..target })
+            .collect();
         let without_errors = match refitted {
             Err(reason) => Some(reason),
             Ok(_) if targets.iter().any(|target| target.noise.is_none()) => {
@@ -151,6 +211,24 @@ impl Model {
             Ok(_) => None,
         };
         Ok(Effects { rows: rows.used(), targets, without_errors })
+    }
+}
+
+impl Model {
+    /// What the values of the models are.
+    fn quantity(&self) -> Quantity {
+        match &self.meaning {
+            Meaning::Numbers | Meaning::Quantiles { .. } => Quantity::Prediction,
+            Meaning::Classes { probability: Probability::Stated, .. } => Quantity::LogOdds,
+            Meaning::Classes { probability: Probability::Softmax, .. } => Quantity::LogProbability,
+            Meaning::Classes { .. } => Quantity::DecisionValue,
+        }
+    }
+
+    /// The class that a high value of this model speaks for.
+    fn class_of_model(&self, t: usize) -> Option<&str> {
+        let names = &self.classes()?.names;
+        names.get(if names.len() == 2 { 1 } else { t }).map(String::as_str)
     }
 }
 
@@ -202,7 +280,8 @@ fn summarised(
             values: rows.spread(values),
         }
     };
-    TargetEffects { target: name.to_owned(), noise, effects: found.iter().map(effect).collect() }
+    let (of, class) = (Quantity::Prediction, None);
+    TargetEffects { target: name.to_owned(), of, class, noise, effects: found.iter().map(effect).collect() }
 }
 
 /// σ̂ with n − tr(2H − H²) degrees of freedom; `None` where they are used up.

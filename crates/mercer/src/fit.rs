@@ -18,6 +18,7 @@ use crate::linalg::Matrix;
 use crate::low_rank::Landmarks;
 use crate::metric::Rule;
 use crate::model::{Model, Summary};
+use crate::notes::{self, Note};
 use crate::plan::Plan;
 use crate::select::Surface;
 use crate::solver::Solution;
@@ -157,6 +158,13 @@ impl Fitted {
     /// What was found for the (first) target.
     pub fn summary(&self) -> &Summary {
         &self.model.summaries[0]
+    }
+
+    /// What is odd about the targets, or about the model's errors.
+    pub fn notes(&self) -> Vec<Note> {
+        let mut notes = notes::of_targets(&self.design, &self.model.summaries);
+        notes.extend(notes::of_errors(&self.model.summaries, &self.forward));
+        notes
     }
 }
 

@@ -28,6 +28,7 @@ use crate::kernel::{Kernel, SharedKernel};
 use crate::linalg::Matrix;
 use crate::loss::{Reads, SharedLoss};
 use crate::model::{Meaning, Model, Probability, Summary};
+use crate::notes::{self, Note};
 use crate::plan::Plan;
 use crate::range::{check_lambdas, check_rising};
 
@@ -159,6 +160,14 @@ impl Learned {
     /// What was found for the (first) model.
     pub fn summary(&self) -> &Summary {
         &self.model.summaries[0]
+    }
+
+    /// What is odd about targets of numbers.
+    pub fn notes(&self) -> Vec<Note> {
+        match self.model.meaning() {
+            Meaning::Classes { .. } => Vec::new(),
+            Meaning::Numbers | Meaning::Quantiles { .. } => notes::of_targets(&self.design, &self.model.summaries),
+        }
     }
 
     /// For linear functions with the logistic loss: the models (targets or classes) whose rows a linear function separates from all

@@ -96,6 +96,7 @@ pub mod low_rank;
 pub mod metric;
 mod model;
 pub mod moments;
+mod notes;
 pub mod online;
 pub mod penalty;
 pub mod plan;
@@ -118,6 +119,7 @@ pub use learn::{Learn, Learned};
 pub use linalg::Matrix;
 pub use linear::front::{LinearFit, LinearFitted, LinearTrial};
 pub use model::{DataFile, HeldOut, Meaning, Model, Precision, Probability, Provenance, Summary};
+pub use notes::Note;
 pub use training::Training;
 
 /// What most programs need.

@@ -9,12 +9,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::certificate::Certificate;
 use crate::clip::within;
-use crate::data::{Classes, Column, Encoder, Feature, Frame};
+use crate::data::{Classes, Column, Encoder, Feature, Frame, Outside};
 use crate::error::{Error, Result};
 use crate::kernel::{Points, SharedKernel};
 use crate::linalg::{Matrix, Parts};
 use crate::solver::Solution;
 use crate::space;
+pub(crate) use classify::{probability_slopes, shares};
 pub(crate) use kept::KeptTargets;
 pub use provenance::{DataFile, Provenance};
 
@@ -100,10 +101,13 @@ pub enum Probability {
 pub struct HeldOut {
     /// What was measured: `loss`, `error`, `absolute` or `squared`.
     pub measure: String,
-    /// Its mean.
+    /// Its mean, rows counted by the weights of rows and classes.
     pub value: f64,
     /// The standard error of the mean.
     pub standard_error: f64,
+    /// The share of rows whose class was not predicted, every row counted once: where there are weights, and shares of classes were measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unweighted: Option<f64>,
 }
 
 fn squared() -> String {
@@ -129,6 +133,9 @@ pub struct Summary {
     /// The criterion by which λ, exponent or kernel were chosen, if any was.
     #[serde(default)]
     pub chosen_by: Option<String>,
+    /// Where λ was chosen by the criterion on the model of so many landmarks, and the fit itself is of all rows (or of more landmarks).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chosen_on_landmarks: Option<usize>,
     /// m in λ‖f‖ᵐ.
     pub exponent: f64,
     /// μ, the ridge that gives the same f; `None` for the zero function.
@@ -181,9 +188,12 @@ pub struct Summary {
     /// (1/W) Σ w ℓ(y, f + b), for losses other than the squared one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub train_loss: Option<f64>,
-    /// For classes: the share of training rows whose class is not predicted.
+    /// For classes: the share of training rows whose class is not predicted, every row counted once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub train_error: Option<f64>,
+    /// The same with rows counted by the weights of rows and classes, where there are some.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub weighted_train_error: Option<f64>,
     /// What held-out rows said of the choice, where they decided; without them, nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held_out: Option<HeldOut>,
@@ -198,6 +208,7 @@ impl Summary {
             lambda,
             lambda_was_chosen: false,
             chosen_by: None,
+            chosen_on_landmarks: None,
             exponent,
             effective_ridge: solution.effective_ridge(),
             stationary_ridges: solution.minimum.stationary.iter().map(|point| point.ridge()).collect(),
@@ -221,6 +232,7 @@ impl Summary {
             support: None,
             train_loss: None,
             train_error: None,
+            weighted_train_error: None,
             held_out: None,
         }
     }
@@ -312,6 +324,12 @@ impl Model {
             frame.push(name, Column::Number(x.col(j).to_vec()))?;
         }
         Ok(frame)
+    }
+
+    /// The rows of a table that are outside the range of the training rows; `None` where that is not known (see
+    /// [`Encoder::outside`](crate::data::Encoder::outside)).
+    pub fn outside(&self, frame: &Frame) -> Result<Option<Outside>> {
+        if self.kernel.is_precomputed() { Ok(None) } else { self.encoder.outside(frame) }
     }
 
     /// Predicts encoded points.

@@ -10,6 +10,8 @@ use crate::low_rank::Landmarks;
 pub enum Method {
     /// Eigendecomposition of the Gram matrix: every λ and exponent from it.
     Spectral,
+    /// Tridiagonal form of the Gram matrix: leave-one-out at every λ and exponent, and the solution, without eigenvectors.
+    Tridiagonal,
     /// Singular values of the features: linear kernels with fewer features than rows.
     Primal,
     /// Band form of the Gram matrix: λ chosen at exponent 2.
@@ -50,6 +52,7 @@ impl Method {
     pub fn describe(self) -> &'static str {
         match self {
             Method::Spectral => "exact, eigendecomposition of the Gram matrix",
+            Method::Tridiagonal => "exact, tridiagonal form of the Gram matrix",
             Method::Primal => "exact, singular values of the features",
             Method::Band => "exact, band form of the Gram matrix",
             Method::Cholesky => "exact, Cholesky factorisation of the Gram matrix",
@@ -132,7 +135,7 @@ pub(crate) fn bytes_of(method: Method, shape: &Shape) -> u64 {
         // The matrix, reduced in its place, panels beside it, and distances kept for other kernels.
         Method::Band => square.saturating_mul(9).saturating_div(4).saturating_add(thin.saturating_mul(2)),
         // The matrix, its eigenvectors, and more than twice the same as workspace (measured: 4.7 matrices).
-        Method::Spectral => square.saturating_mul(5).saturating_add(thin.saturating_mul(2)),
+        Method::Spectral | Method::Tridiagonal => square.saturating_mul(5).saturating_add(thin.saturating_mul(2)),
         // Not chosen here, or not for the squared loss.
         Method::LowRank { .. }
         | Method::ConjugateGradients { .. }

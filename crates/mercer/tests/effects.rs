@@ -371,3 +371,73 @@ fn rows_with_missing_cells_are_left_out_and_keep_their_place() {
     let mean = (0..30).filter(|i| *i != 4).map(|i| whole[0].values[i]).sum::<f64>() / 29.0;
     assert!((holed[0].mean - mean).abs() < 1e-12);
 }
+
+#[test]
+fn effects_on_probabilities_are_derivatives_of_probabilities() {
+    use mercer::effects::Quantity;
+    use mercer::learn::ManyClasses;
+    use mercer::loss::margin::{Hinge, Logistic};
+    let frame = table(60, 5, true);
+    let y = numbers(&frame, "y");
+    let mut sorted = y.clone();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let classes = |cuts: &[usize]| -> Frame {
+        let class = |v: &f64| cuts.iter().filter(|cut| *v > sorted[**cut]).count();
+        let names = ["low", "middle", "top"];
+        with(&frame, "y", &Column::Text(y.iter().map(|v| Some(names[class(v)].to_owned())).collect()))
+    };
+    let gaussian = || Gaussian::lengthscale(1.5);
+    let logistic = || Learn::new(vec![Arc::new(Logistic)], gaussian()).scale(Scale::Standard).lambda(1e-2);
+    let hinge = || Learn::new(vec![Arc::new(Hinge)], gaussian()).scale(Scale::Standard).lambda(1e-2);
+    let (two, three) = (classes(&[30]), classes(&[20, 40]));
+    let cases = [
+        (logistic(), &two, Quantity::LogOdds, vec!["middle"]),
+        (logistic(), &three, Quantity::LogOdds, vec!["low", "middle", "top"]),
+        (
+            logistic().many_classes(ManyClasses::Multinomial),
+            &three,
+            Quantity::LogProbability,
+            vec!["low", "middle", "top"],
+        ),
+        (hinge().with_probabilities(), &two, Quantity::DecisionValue, vec!["middle"]),
+    ];
+    for (learn, training, quantity, names) in cases {
+        let model = learn.fit_frame(training, &roles()).unwrap().model;
+        let said = model.effects(Some(&frame), None, None).unwrap();
+        let named: Vec<&str> = said.targets.iter().filter_map(|target| target.class.as_deref()).collect();
+        assert_eq!(named, names);
+        assert!(said.targets.iter().all(|target| target.of == quantity));
+        let found = model.effects_on_probabilities(Some(&frame), None).unwrap();
+        assert!(found.without_errors.is_some() && found.targets.len() == names.len());
+        let place = |class: &str| model.classes().unwrap().names.iter().position(|name| name == class).unwrap();
+        let shares = |frame: &Frame, class: &str| -> Vec<f64> {
+            model.probabilities_of_frame(frame).unwrap()[place(class)].iter().map(|cell| cell.unwrap()).collect()
+        };
+        for (target, class) in found.targets.iter().zip(&names) {
+            assert_eq!((target.of, target.class.as_deref()), (Quantity::Probability, Some(*class)));
+            for effect in &target.effects {
+                let changed = |column: Column| shares(&with(&frame, &effect.column, &column), class);
+                let (high, low, unit) = match &effect.versus {
+                    None => {
+                        let cells = numbers(&frame, &effect.column);
+                        let moved = |by: f64| changed(Column::Number(cells.iter().map(|x| x + by).collect()));
+                        (moved(1e-5), moved(-1e-5), 2e-5)
+                    }
+                    Some((category, base)) => {
+                        let all = |name: &str| changed(Column::Text(vec![Some(name.to_owned()); 60]));
+                        (all(category), all(base), 1.0)
+                    }
+                };
+                for (i, value) in effect.values.iter().enumerate() {
+                    let difference = (high[i] - low[i]) / unit;
+                    assert!((value - difference).abs() < 1e-6, "{class}, {}: {value}, {difference}", effect.column);
+                }
+            }
+        }
+    }
+    // Without probabilities, and of numbers, there is nothing to take effects on.
+    let bare = hinge().fit_frame(&two, &roles()).unwrap().model;
+    assert!(bare.effects_on_probabilities(Some(&frame), None).unwrap_err().to_string().contains("to state them"));
+    let numbers = Fit::new(gaussian()).scale(Scale::Standard).fit_frame(&frame, &roles()).unwrap().model;
+    assert!(numbers.effects_on_probabilities(Some(&frame), None).unwrap_err().to_string().contains("classes"));
+}

@@ -186,7 +186,7 @@ fn column_names(frame: &Frame, given: &[String]) -> Vec<String> {
 /// Where a table that was computed goes, and how it looks.
 #[derive(Debug, Args)]
 pub struct OutputOptions {
-    /// Write the whole table to this file; the name tells the format (- is CSV to standard output)
+    /// Write the whole table to this file; the name tells the format: .csv, .tsv, .json, .jsonl, .parquet or .arrow (- is CSV to standard output)
     #[arg(long, short, value_name = "FILE", help_heading = "Output")]
     pub output: Option<String>,
     /// How the table is printed

@@ -10,6 +10,8 @@ const SYMBOLS: [char; 8] = ['·', 'o', '+', 'x', '*', '#', '%', '@'];
 pub struct Curve {
     pub name: String,
     pub points: Vec<(f64, f64)>,
+    /// The place of the point that is chosen on it, if one is.
+    pub chosen: Option<usize>,
 }
 
 /// The part of the plane that is shown.
@@ -84,9 +86,9 @@ mod tests {
     fn curves_stay_in_their_window() {
         let points = |f: fn(f64) -> f64| (0..20).map(|i| 10_f64.powi(i - 10)).map(|x| (x, f(x))).collect();
         let curves = [
-            Curve { name: "one".into(), points: points(|_| 1.0) },
-            Curve { name: "log".into(), points: points(|x| 2.0 + x.ln() / 20.0) },
-            Curve { name: "never".into(), points: points(|_| f64::INFINITY) },
+            Curve { name: "one".into(), points: points(|_| 1.0), chosen: None },
+            Curve { name: "log".into(), points: points(|x| 2.0 + x.ln() / 20.0), chosen: None },
+            Curve { name: "never".into(), points: points(|_| f64::INFINITY), chosen: None },
         ];
         let window = Window { x: (1e-10, 1e9), y: (0.5, 3.0), log_y: false };
         let picture = draw(&curves, &window, "test", "λ");

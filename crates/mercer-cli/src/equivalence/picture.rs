@@ -39,7 +39,6 @@ pub fn svg(found: &Found) -> String {
         names,
         second: None,
         is_overlay: false,
-        has_dots: false,
     };
     let together = Panel {
         title: "The second told Φ of that number: one path",
@@ -49,14 +48,13 @@ pub fn svg(found: &Found) -> String {
         names,
         second: Some((second_scale(&found.paths, &window), &second_name)),
         is_overlay: true,
-        has_dots: false,
     };
     curves::stack(&[apart, together], &title)
 }
 
 fn curve(found: &Found, name: String, which: usize) -> Curve {
     let points = found.paths.iter().map(|point| (point.from, point.errors[which])).collect();
-    Curve { name, points }
+    Curve { name, points, chosen: None }
 }
 
 /// As long as there is room for beside a drawing.

@@ -6,11 +6,13 @@ use serde_json::{Value, json};
 use super::learn::assessment;
 use super::model;
 use crate::linear::Found;
+use crate::report::{edge, notes};
 
 pub fn fit(found: &Found) -> String {
     let fitted = &found.fitted;
     let mut object = model(&fitted.model);
     if let Some(map) = object.as_object_mut() {
+        map.insert("notes".into(), notes::to_json(&fitted.notes()));
         map.insert("seconds".into(), json!(found.seconds));
         map.insert("rows_dropped_missing".into(), json!(fitted.design.dropped_missing));
         map.insert("rows_dropped_weightless".into(), json!(fitted.design.dropped_weightless));
@@ -21,8 +23,12 @@ pub fn fit(found: &Found) -> String {
                     "rank": found.rank,
                     "condition": found.condition,
                     "residual_deviation": found.residual_deviation,
+                    // Without the constants of the likelihood, as R's extractAIC; and with them, as R's AIC and BIC.
                     "aic": found.aic,
                     "bic": found.bic,
+                    "full_aic": found.full_aic,
+                    "full_bic": found.full_bic,
+                    "log_likelihood": found.log_likelihood,
                     "standard_errors": found.deviations,
                     "intercept_standard_error": found.intercept_deviation,
                 })
@@ -45,5 +51,6 @@ fn trial(trial: &LinearTrial) -> Value {
         "standard_errors": trial.standard_errors,
         "support": trial.support,
         "chosen": trial.chosen,
+        "chosen_at_the_edge": edge(&trial.lambdas, trial.chosen).is_some(),
     })
 }

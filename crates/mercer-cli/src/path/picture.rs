@@ -21,13 +21,15 @@ pub fn svg(found: &Found) -> String {
 
 /// The training error first, then every criterion that is an error.
 fn curves(found: &Found) -> Vec<Curve> {
-    let curve = |name: String, value: &dyn Fn(usize) -> f64| Curve {
+    let curve = |name: String, chosen: Option<usize>, value: &dyn Fn(usize) -> f64| Curve {
         name,
         points: (0..found.points.len()).map(|i| (found.points[i].lambda, value(i))).collect(),
+        chosen,
     };
-    let mut all = vec![curve("train".into(), &|i| found.points[i].train_rmse)];
+    let minima = found.minima();
+    let mut all = vec![curve("training rows".into(), None, &|i| found.points[i].train_rmse)];
     for c in (0..found.criteria.len()).filter(|c| found.is_root(*c)) {
-        all.push(curve(found.name(c), &|i| found.points[i].criteria[c]));
+        all.push(curve(found.name(c), minima[c], &|i| found.points[i].criteria[c]));
     }
     all
 }

@@ -66,7 +66,7 @@ pub fn run(
         match run.all(parts, first, common)? {
             Ok(tally) => {
                 progress.clear();
-                tally.notes();
+                tally.notes(common.quiet);
                 if !common.quiet {
                     tally.report(options, Some(started.elapsed()));
                 }

@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+use mercer::data::Outside;
+use serde_json::{Value, json};
+
 use super::intervals::Added;
 use super::scores::Score;
 use crate::args::PredictOptions;
@@ -17,6 +20,8 @@ pub struct Tally {
     pub unknown: Vec<(String, usize)>,
     /// Columns of plain numbers that had a unit in training, and what they are taken for.
     pub plain: Vec<(String, String)>,
+    /// Rows outside the range of the training rows, where that is known.
+    pub outside: Option<Outside>,
     pub intervals: Option<Added>,
 }
 
@@ -42,6 +47,10 @@ impl Tally {
                 self.plain.push(plain);
             }
         }
+        self.outside = match (self.outside, next.outside) {
+            (Some(own), Some(next)) => Some(own.joined(next)),
+            _ => None,
+        };
         self.intervals = match (self.intervals, next.intervals) {
             (Some(own), Some(next)) => Some(own.joined(&next)),
             (own, next) => own.or(next),
@@ -56,13 +65,35 @@ impl Tally {
     }
 
     /// What is odd about the table.
-    pub fn notes(&self) {
+    pub fn notes(&self, quiet: bool) {
         for (column, count) in &self.unknown {
             say!("note: column {column:?} has a category that training did not know in {}", rows(*count));
         }
         for (column, reading) in &self.plain {
             say!("note: column {column:?} has plain numbers here; they are taken for what training had: {reading}");
         }
+        if let Some(outside) = self.outside.as_ref().filter(|outside| !outside.is_empty() && !quiet) {
+            let intervals = if self.intervals.is_some() { "; intervals promise nothing there" } else { "" };
+            say!("note: {outside}{intervals}");
+        }
+    }
+
+    /// Rows outside the training range, for programs; null where the ranges are not known.
+    pub fn outside_to_json(&self) -> Value {
+        let Some(outside) = &self.outside else { return Value::Null };
+        let columns = outside.columns.iter().map(|column| {
+            let (row, value) = column.farthest;
+            json!({
+                "column": column.column,
+                "rows": column.rows,
+                "range": column.range,
+                "farthest": { "row": row + 1, "value": value },
+            })
+        });
+        json!({
+            "rows": outside.rows.iter().map(|row| row + 1).collect::<Vec<usize>>(),
+            "columns": columns.collect::<Vec<Value>>(),
+        })
     }
 
     /// On standard error: standard output may be the table.

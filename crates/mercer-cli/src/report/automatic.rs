@@ -4,7 +4,7 @@ use mercer::Fitted;
 use mercer::auto::{Metric, Trial};
 use mercer::data::Scale;
 
-use super::{Page, complexity, short};
+use super::{Page, complexity, is_constant, short};
 use crate::again;
 use crate::chart::bars::bars;
 use crate::fit::Search;
@@ -21,6 +21,7 @@ pub fn lines(page: &mut Page, search: &Search, fitted: &Fitted, seconds: f64) {
     page.line(
         "chosen",
         &match fitted.model.summaries() {
+            [only] if is_constant(only) => "nothing to choose: the target is constant".into(),
             [only] => {
                 let (exponent, lambda) = (short(only.exponent), short(only.lambda));
                 format!("{kernel}, exponent {exponent}, λ {lambda} ({})", complexity(only))
@@ -45,7 +46,10 @@ pub fn lines(page: &mut Page, search: &Search, fitted: &Fitted, seconds: f64) {
         };
         page.line("", &format!("{}{all}", reason(chosen, &search.trials)));
     }
-    page.line("", &end);
+    // With a constant target or a few rows there was nothing to try.
+    if !search.trials.is_empty() {
+        page.line("", &end);
+    }
     if let Some(again) = again {
         page.line(
             "",

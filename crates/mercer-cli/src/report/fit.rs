@@ -6,7 +6,7 @@ use mercer::plan::{self, Method};
 use mercer::{Fitted, Summary};
 
 use super::{
-    Page, automatic, certificate_line, columns, errors_line, integer, landmarks_hint, left_out, low_rank_line,
+    Page, automatic, certificate_line, columns, errors_line, integer, landmarks_hint, left_out, low_rank_line, notes,
     penalty_line, rows, scale_name, search, short,
 };
 use crate::args::{Common, FitOptions};
@@ -16,6 +16,7 @@ use crate::fit::Found;
 pub fn page(found: &Found, options: &FitOptions, common: &Common, saved: Option<(&str, usize)>) -> String {
     let mut page = Page::new();
     let fitted = &found.fitted;
+    notes::lines(&mut page, &fitted.notes());
     table_lines(&mut page, &fitted.design, fitted.model.encoder(), common.verbose);
     match &found.search {
         Some(search) => automatic::lines(&mut page, search, fitted, found.seconds),

@@ -6,8 +6,8 @@ use mercer::{Learned, Meaning, Summary, plan};
 
 use super::fit::{fold_words, saved_line, table_lines};
 use super::{
-    Page, abbreviated, certificate_line, columns, confusion, errors_line, integer, judged_by, low_rank_line,
-    penalty_line, rows, short,
+    Page, abbreviated, certificate_line, columns, confusion, edge, errors_line, integer, judged_by, low_rank_line,
+    notes, penalty_line, rows, short,
 };
 use crate::args::{Common, FitOptions, Style};
 use crate::chart;
@@ -23,6 +23,7 @@ pub fn page(found: &Found, options: &FitOptions, common: &Common, saved: Option<
     let mut page = Page::new();
     let learned = &found.learned;
     let model = &learned.model;
+    notes::lines(&mut page, &learned.notes());
     table_lines(&mut page, &learned.design, model.encoder(), common.verbose);
     page.line("loss", &loss_line(learned));
     page.line("kernel", &model.kernel().spec());
@@ -155,6 +156,10 @@ fn numbers(page: &mut Page, found: &Found) {
 /// Penalty, error, support and certificate of one model.
 fn facts(page: &mut Page, found: &Found, t: usize, summary: &Summary) {
     page.line("penalty", &penalty_line(summary));
+    let tried = found.learned.tried.iter().filter(|trial| found.codes.is_some() || trial.target == summary.target);
+    if let Some(edge) = tried.filter_map(|trial| edge(&trial.lambdas, trial.chosen?)).next() {
+        page.line("", &edge);
+    }
     if let Some(line) = conversions::line(&conversions::of(&found.learned.model, summary)) {
         page.line("", &line);
     }

@@ -4,7 +4,7 @@ use mercer::Summary;
 
 use super::fit::{saved_line, table_lines};
 use super::learn::assessed;
-use super::{Page, abbreviated, certificate_line, errors_line, integer, judged_by, short};
+use super::{Page, abbreviated, certificate_line, edge, errors_line, integer, judged_by, notes, short};
 use crate::args::{FitOptions, Style};
 use crate::grid::{Cell, Grid};
 use crate::linear::Found;
@@ -17,6 +17,7 @@ pub fn page(found: &Found, options: &FitOptions, saved: Option<(&str, usize)>) -
     let mut page = Page::new();
     let fitted = &found.fitted;
     let model = &fitted.model;
+    notes::lines(&mut page, &fitted.notes());
     table_lines(&mut page, &fitted.design, model.encoder(), false);
     if model.encoder().degree > 1 {
         let count = integer(fitted.names.len());
@@ -52,6 +53,9 @@ fn target(page: &mut Page, found: &Found, t: usize, summary: &Summary) {
     if summary.penalty != "none" {
         let by = judged_by(summary).map_or_else(String::new, |by| format!(" by {by}"));
         page.line("λ", &format!("{}{by}{dof}", short(summary.lambda)));
+        if let Some(edge) = found.fitted.tried.get(t).and_then(|trial| edge(&trial.lambdas, trial.chosen)) {
+            page.line("", &edge);
+        }
         if let Some(line) = conversions::line(&conversions::of(model, summary)) {
             page.line("", &line);
         }
@@ -62,11 +66,13 @@ fn target(page: &mut Page, found: &Found, t: usize, summary: &Summary) {
     }
     if let Some(statistics) = found.fitted.least_squares.get(t) {
         let deviation = statistics.residual_deviation.map_or_else(|| "–".into(), short);
+        page.line("", &format!("residual deviation {deviation}, rank {}{dof}", statistics.rank));
         let text = format!(
-            "residual deviation {deviation}, rank {}{dof}, AIC {}, BIC {}",
-            statistics.rank,
+            "AIC {}, BIC {} without the likelihood's constants (R's extractAIC); with them {}, {} (R's AIC, BIC)",
             short(statistics.aic),
-            short(statistics.bic)
+            short(statistics.bic),
+            short(statistics.full_aic),
+            short(statistics.full_bic)
         );
         page.line("", &text);
     }

@@ -25,6 +25,7 @@ fn curves(found: &Found) -> Vec<Curve> {
     let curve = |(index, name): (usize, String)| Curve {
         name,
         points: found.curve.iter().map(|(rows, errors)| (*rows as f64, errors[index])).collect(),
+        chosen: None,
     };
     names.into_iter().map(curve).collect()
 }

@@ -31,8 +31,6 @@ pub struct Panel<'a> {
     pub second: Option<(Vec<(f64, String)>, &'a str)>,
     /// Whether curves are expected to coincide: the first is broad.
     pub is_overlay: bool,
-    /// Whether the minimum of each curve but the first has a dot.
-    pub has_dots: bool,
 }
 
 impl Panel<'_> {
@@ -41,9 +39,9 @@ impl Panel<'_> {
     }
 }
 
-/// Curves with a dot at the minimum of each but the first, and marks.
+/// Curves with a dot where a point is chosen, and marks.
 pub fn draw(curves: &[Curve], marks: &[Mark], window: &Window, title: &str, names: (&str, &str)) -> String {
-    stack(&[Panel { title, curves, marks, window, names, second: None, is_overlay: false, has_dots: true }], title)
+    stack(&[Panel { title, curves, marks, window, names, second: None, is_overlay: false }], title)
 }
 
 /// Panels, one below the other.
@@ -80,9 +78,8 @@ fn draw_panel(canvas: &mut Canvas, panel: &Panel, start: f64) {
             let width = if panel.is_overlay && index == 0 { 7.0 } else { 2.0 };
             canvas.polyline(width, colour(index), &points);
         }
-        let least = curve.points.iter().filter(|(_, y)| y.is_finite()).min_by(|a, b| a.1.total_cmp(&b.1));
-        let least = least.filter(|_| index > 0 && panel.has_dots);
-        if let Some(place) = least.and_then(|(x, y)| window.place(*x, *y)) {
+        let chosen = curve.chosen.and_then(|place| curve.points.get(place));
+        if let Some(place) = chosen.and_then(|(x, y)| window.place(*x, *y)) {
             canvas.dot(colour(index), at(place));
         }
         entry(canvas, index, &curve.name, false);

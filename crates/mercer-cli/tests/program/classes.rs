@@ -226,3 +226,36 @@ fn assessed_and_compared_on_the_same_folds() {
     let numbers = lab.json(&line(&[&named, &["--json", "--folds", "3"]]));
     assert!(numbers["methods"].as_array().unwrap().iter().all(|method| method["rmse"].is_array()), "{numbers}");
 }
+
+#[test]
+fn with_class_weights_the_share_of_wrong_rows_is_that_of_the_table() {
+    let lab = Lab::new();
+    let mut rows = String::from("a,b,kind\n");
+    for i in 0..120_u32 {
+        let (a, b) = (f64::from(i * 37 % 101) / 25.0, f64::from(i * 53 % 89) / 22.0);
+        let is_good = a + b + f64::from(i * 29 % 17) / 6.0 > 6.0;
+        rows += &format!("{a},{b},{}\n", if is_good { "good" } else { "bad" });
+    }
+    lab.file("t.csv", &rows);
+    let fit = ["fit", "t.csv", "--target", "kind", "--loss", "hinge", "--class-weight", "good=50"];
+    let report = lab.json(&line(&[&fit, &["--json", "--output", "m.mercer"]]));
+    lab.ok(&["predict", "m.mercer", "t.csv", "--output", "p.csv"]);
+    let (observed, predicted) = (texts(&lab, "p.csv", "kind"), texts(&lab, "p.csv", "prediction"));
+    let missed = observed.iter().zip(&predicted).filter(|(a, b)| a != b).count() as f64 / 120.0;
+    assert!(close(missed, number(&report, "train_error"), 1e-12), "{missed}: {report}");
+    assert!(number(&report, "weighted_train_error") < 0.5 * missed, "{report}");
+    let held_out = &report["held_out"];
+    assert!(held_out["measure"] == "error" && number(held_out, "value") < 0.5 * number(held_out, "unweighted"));
+    // The report's first number is the one of its table.
+    let page = text(&lab.ok(&line(&[&fit])));
+    let after = |label: &str| -> f64 {
+        let rest = page.split(label).nth(1).unwrap_or_else(|| panic!("{label}: {page}")).trim_start();
+        rest.split([' ', ',', '\n']).next().unwrap().parse().unwrap()
+    };
+    let (share, accuracy) = (after("held-out share of wrong classes"), after("accuracy"));
+    assert!((share + accuracy - 1.0).abs() < 2e-4, "{page}");
+    assert!(page.contains("(weighted ") && page.contains("weighted mean loss"), "{page}");
+    // Without weights there is one share.
+    let plain = lab.json(&line(&[&fit[..6], &["--json"]]));
+    assert!(plain["weighted_train_error"].is_null() && plain["held_out"].get("unweighted").is_none(), "{plain}");
+}

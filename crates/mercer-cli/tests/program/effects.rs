@@ -88,3 +88,32 @@ fn linear_functions_and_other_losses_say_what_is_missing() {
     let page = text(&lab.ok(&["effects", "c.mercer", "t.csv"]));
     assert!(page.contains("it predicts classes") && page.contains("share > 0"), "{page}");
 }
+
+#[test]
+fn effects_on_classes_name_the_class() {
+    let lab = Lab::new();
+    let mut rows = String::from("a,b,y\n");
+    for i in 0..90 {
+        let (a, b) = (f64::from(i % 9), f64::from((i * 7) % 30));
+        rows += &format!("{a},{b},{}\n", if a + 0.1 * b + f64::from(i % 4) > 6.0 { "good" } else { "bad" });
+    }
+    lab.file("t.csv", &rows);
+    let fit = ["fit", "t.csv", "--target", "y", "--kernel", "gaussian(lengthscale=2)", "--lambda", "1e-2", "--quiet"];
+    lab.ok(&[&fit[..], &["--loss", "logistic", "--output", "m.mercer"]].concat());
+    let page = text(&lab.ok(&["effects", "m.mercer", "t.csv"]));
+    assert!(page.contains("effects on log-odds of good at 90 rows"), "{page}");
+    assert!(page.contains("derivative of the log-odds") && page.contains("--of probability"), "{page}");
+    let odds = lab.json(&["effects", "m.mercer", "t.csv", "--json"]);
+    assert_eq!((&odds["targets"][0]["of"], &odds["targets"][0]["class"]), (&"log-odds".into(), &"good".into()));
+    let page = text(&lab.ok(&["effects", "m.mercer", "t.csv", "--of", "probability"]));
+    assert!(page.contains("effects on probability of good at") && !page.contains("--of probability"), "{page}");
+    let share = lab.json(&["effects", "m.mercer", "t.csv", "--of", "probability", "--json"]);
+    assert_eq!(share["targets"][0]["of"], "probability");
+    // p(1 − p) is at most a quarter.
+    let mean = |report: &serde_json::Value| number(&report["targets"][0]["effects"][0], "mean");
+    assert!(mean(&share) > 0.0 && mean(&share) < 0.25 * mean(&odds), "{share}");
+    lab.ok(&[&fit[..], &["--loss", "hinge", "--output", "h.mercer"]].concat());
+    let page = text(&lab.ok(&["effects", "h.mercer", "t.csv"]));
+    assert!(page.contains("decision value of good") && !page.contains("--of"), "{page}");
+    assert!(error(&lab.fails(&["effects", "h.mercer", "t.csv", "--of", "probability"], 1)).contains("--probability"));
+}

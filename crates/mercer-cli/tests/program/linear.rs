@@ -124,3 +124,63 @@ fn what_does_not_go_together() {
     let listed = text(&lab.ok(&["penalties"]));
     assert!(listed.contains("elastic-net") && listed.contains("--norm-at-most"), "{listed}");
 }
+
+/// R's `cars`: `AIC(lm(dist ~ speed))` is 419.1569, `BIC` 424.8929.
+#[test]
+fn aic_and_bic_are_named_and_those_of_r() {
+    const SPEED: [(u32, usize); 19] = [
+        (4, 2),
+        (7, 2),
+        (8, 1),
+        (9, 1),
+        (10, 3),
+        (11, 2),
+        (12, 4),
+        (13, 4),
+        (14, 4),
+        (15, 3),
+        (16, 2),
+        (17, 3),
+        (18, 4),
+        (19, 3),
+        (20, 5),
+        (22, 1),
+        (23, 1),
+        (24, 4),
+        (25, 1),
+    ];
+    const DISTANCE: [u32; 50] = [
+        2, 10, 4, 22, 16, 10, 18, 26, 34, 17, 28, 14, 20, 24, 28, 26, 34, 34, 46, 26, 36, 60, 80, 20, 26, 54, 32, 40,
+        32, 40, 50, 42, 56, 76, 84, 36, 46, 68, 32, 48, 52, 56, 64, 66, 54, 70, 92, 93, 120, 85,
+    ];
+    let lab = Lab::new();
+    let speeds = SPEED.iter().flat_map(|(speed, times)| std::iter::repeat_n(speed, *times));
+    let rows: Vec<String> = speeds.zip(DISTANCE).map(|(speed, distance)| format!("{speed},{distance}\n")).collect();
+    lab.file("cars.csv", &format!("speed,dist\n{}", rows.concat()));
+    let fit = ["fit", "cars.csv", "--target", "dist", "--method", "ols"];
+    let found = &lab.json(&line(&[&fit, &["--json"]]))["least_squares"][0];
+    assert!((number(found, "full_aic") - 419.1569).abs() < 1e-4, "{found}");
+    assert!((number(found, "full_bic") - 424.8929).abs() < 1e-4, "{found}");
+    let constants = 50.0 * ((2.0 * std::f64::consts::PI).ln() + 1.0);
+    assert!((number(found, "full_aic") - number(found, "aic") - constants - 2.0).abs() < 1e-9, "{found}");
+    let page = text(&lab.ok(&fit));
+    assert!(page.contains("R's extractAIC") && page.contains("419.2, 424.9 (R's AIC, BIC)"), "{page}");
+}
+
+#[test]
+fn the_last_of_a_grid_and_what_a_lasso_keeps_are_said() {
+    let lab = Lab::with_table("friedman1", 80);
+    let fit = ["fit", "t.csv", "--target", "y", "--method", "lasso", "--output", "m.mercer"];
+    let page = text(&lab.ok(&line(&[&fit, &["--lambda", "1..2:5"]])));
+    assert!(page.contains("the smallest of the 5 λ that were tried: a smaller one may be better"), "{page}");
+    let inspected = text(&lab.ok(&["inspect", "m.mercer"]));
+    assert!(!inspected.contains("f = 0") && !inspected.contains("support vector"), "{inspected}");
+    assert!(inspected.contains("coefficients are not 0") && inspected.contains("lasso, λ = 1"), "{inspected}");
+    let report = lab.json(&line(&[&fit, &["--lambda", "1..2:5", "--json"]]));
+    assert_eq!(report["tried"][0]["chosen_at_the_edge"], true);
+    let page = text(&lab.ok(&line(&[&fit, &["--lambda", "1e-4..2:30"]])));
+    assert!(!page.contains("that were tried"), "{page}");
+    lab.ok(&["fit", "t.csv", "--target", "y", "--method", "ols", "--output", "o.mercer", "--quiet"]);
+    let inspected = text(&lab.ok(&["inspect", "o.mercer"]));
+    assert!(inspected.contains("no penalty") && !inspected.contains("f = 0"), "{inspected}");
+}

@@ -22,6 +22,7 @@ mod losses;
 mod many_rows;
 mod messy;
 mod moments;
+mod notes;
 mod origins;
 mod paths;
 mod plans;

@@ -21,6 +21,48 @@ pub fn check_svg(svg: &str) {
     assert!(!svg.replace("http://www.w3.org/2000/svg", "").contains("http"), "something from elsewhere");
     assert!(!svg.contains("NaN") && !svg.contains("inf\""), "a place that is none");
     assert!(svg.contains("prefers-color-scheme:dark"));
+    check_texts(svg);
+}
+
+/// Widths of the characters from ' ' to '~' in DejaVu Sans, in thousandths of its size.
+const WIDTHS: [u32; 95] = [
+    318, 401, 460, 838, 636, 950, 780, 275, 390, 390, 500, 838, 318, 361, 318, 337, 636, 636, 636, 636, 636, 636, 636,
+    636, 636, 636, 337, 337, 838, 838, 838, 531, 1000, 684, 686, 698, 770, 632, 575, 775, 752, 295, 295, 656, 557, 863,
+    748, 787, 603, 787, 695, 635, 611, 732, 684, 989, 685, 611, 685, 390, 337, 390, 838, 500, 500, 613, 635, 550, 635,
+    615, 352, 635, 634, 278, 278, 579, 278, 974, 634, 612, 635, 635, 411, 521, 392, 634, 592, 818, 592, 592, 525, 636,
+    337, 636, 838,
+];
+
+/// Every text stands within the picture, in a font as wide as DejaVu Sans: a figure that is cut off is another figure.
+fn check_texts(svg: &str) {
+    let attribute = |tag: &str, name: &str| -> String {
+        let (_, rest) = tag.split_once(&format!("{name}=\"")).unwrap_or_else(|| panic!("{name}: {tag}"));
+        rest.split('"').next().unwrap().to_owned()
+    };
+    let view: Vec<f64> = attribute(svg, "viewBox").split(' ').map(|number| number.parse().unwrap()).collect();
+    let [left, top, width, height] = view[..] else { panic!("{view:?}") };
+    for part in svg.split("<text ").skip(1) {
+        let (tag, rest) = part.split_once('>').unwrap();
+        let words = rest.split('<').next().unwrap();
+        let words = words.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"").replace("&amp;", "&");
+        let of = |c: char| match u32::from(c).checked_sub(32).and_then(|place| WIDTHS.get(place as usize)) {
+            Some(known) => f64::from(*known) / 1000.0,
+            None => 0.84,
+        };
+        let long = 13.0 * words.chars().map(of).sum::<f64>();
+        let (x, y): (f64, f64) = (attribute(tag, " x").parse().unwrap(), attribute(tag, " y").parse().unwrap());
+        let start = match attribute(tag, "text-anchor").as_str() {
+            "start" => x,
+            "middle" => x - 0.5 * long,
+            _ => x - long,
+        };
+        assert!(
+            start >= left && start + long <= left + width,
+            "{words:?} leaves the picture: {start} … {}",
+            start + long
+        );
+        assert!(y >= top + 10.0 && y <= top + height - 3.0, "{words:?} at {y} of {height}");
+    }
 }
 
 #[test]
@@ -44,6 +86,7 @@ fn a_path_shows_criteria_and_their_minima() {
     let svg = String::from_utf8(lab.bytes("p.svg")).unwrap();
     check_svg(&svg);
     assert!(svg.matches("<polyline").count() >= 4 && svg.contains(">loo<") && svg.contains(">1e-"), "{svg}");
+    check_dots(&svg, &report);
 
     let page = text(&lab.ok(&path));
     for part in ["effective ridge", "train RMSE", "choose", "degrees of freedom", "· train"] {
@@ -52,6 +95,45 @@ fn a_path_shows_criteria_and_their_minima() {
     let table: Vec<&str> = page.lines().skip(2).take_while(|line| !line.contains("Criteria that")).collect();
     assert!(table.len() <= 26, "{page}");
     assert_eq!(table.concat().matches('*').count(), 5, "one mark per criterion:\n{page}");
+}
+
+/// The dots of a picture stand where the table says that criteria choose.
+fn check_dots(svg: &str, report: &serde_json::Value) {
+    let lambdas: Vec<f64> =
+        report["lambdas"].as_array().unwrap().iter().map(|lambda| lambda.as_f64().unwrap()).collect();
+    let (first, last) = (lambdas[0].ln(), lambdas[lambdas.len() - 1].ln());
+    let dots = svg.split("<circle").skip(1).map(|tag| {
+        let (_, rest) = tag.split_once("cx=\"").unwrap();
+        rest.split('"').next().unwrap().parse::<f64>().unwrap()
+    });
+    let chosen: Vec<f64> = report["criteria"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|criterion| criterion["is_root"] == true)
+        .filter_map(|criterion| criterion["lambda"].as_f64())
+        .map(|lambda| 70.0 + 510.0 * (lambda.ln() - first) / (last - first))
+        .collect();
+    let mut count = 0;
+    for dot in dots {
+        assert!(chosen.iter().any(|place| (place - dot).abs() < 0.1), "{dot}: {chosen:?}");
+        count += 1;
+    }
+    assert!(count >= 2, "{svg}");
+}
+
+#[test]
+fn the_dot_of_a_criterion_that_falls_to_nothing_is_at_its_choice() {
+    // FPE falls with the training error where there are as many degrees of freedom as rows, and chooses before that.
+    let lab = Lab::new();
+    lab.ok(&["generate", "sinc", "--rows", "40", "--noise", "0.3", "--output", "t.csv"]);
+    let path = ["path", "t.csv", "--target", "y", "--kernel", "matern12", "--lambda", "1e-14..10:60"];
+    let report = lab.json(&line(&[&path, &["--json", "--svg", "p.svg"]]));
+    let fpe = report["criteria"].as_array().unwrap().iter().find(|c| c["criterion"] == "fpe").unwrap();
+    let values: Vec<f64> = fpe["values"].as_array().unwrap().iter().map(|v| v.as_f64().unwrap_or(f64::NAN)).collect();
+    let least = (0..values.len()).min_by(|a, b| values[*a].total_cmp(&values[*b])).unwrap();
+    assert!(report["lambdas"][least] != fpe["lambda"], "the table must tell them apart: {fpe}");
+    check_dots(&String::from_utf8(lab.bytes("p.svg")).unwrap(), &report);
 }
 
 #[test]

@@ -257,3 +257,79 @@ fn memory_does_not_grow_with_the_table() {
         assert!(long < 300_000, "{output}: {long} kB");
     }
 }
+
+/// Weights of cars in pounds, 1613 … 5140, and one other column.
+fn cars(weights: &[f64]) -> String {
+    let row = |(i, w): (usize, &f64)| format!("{w},{},{}\n", i % 7, 40.0 - w / 200.0 + (i % 5) as f64);
+    format!("weight,age,mpg\n{}", weights.iter().enumerate().map(row).collect::<String>())
+}
+
+#[test]
+fn rows_outside_the_training_range_are_counted_and_named() {
+    let lab = Lab::new();
+    let pounds: Vec<f64> = (0..60).map(|i| 1613.0 + 3527.0 * f64::from(i * 37 % 60) / 59.0).collect();
+    lab.file("t.csv", &cars(&pounds));
+    let kilograms: Vec<f64> = pounds.iter().map(|w| 0.4536 * w).collect();
+    lab.file("kg.csv", &cars(&kilograms));
+    let one: Vec<f64> = pounds.iter().enumerate().map(|(i, w)| if i == 6 { 1e9 } else { *w }).collect();
+    lab.file("one.csv", &cars(&one));
+    // A little beyond what training had is usual.
+    let near: Vec<f64> = pounds.iter().map(|w| 1.02 * w).collect();
+    lab.file("near.csv", &cars(&near));
+    for (kernel, more) in [("gaussian", &[][..]), ("linear", &["--method", "ols"]), ("gaussian", &["--loss", "huber"])]
+    {
+        let fit = ["fit", "t.csv", "--target", "mpg", "--kernel", kernel, "--quiet", "--output", "m.mercer"];
+        let fit = if more.contains(&"ols") { [&fit[..4], &fit[6..], more].concat() } else { [&fit[..], more].concat() };
+        lab.ok(&fit);
+        let said = |table: &str| error(&lab.ok(&["predict", "m.mercer", table, "--output", "p.csv"]));
+        let note = said("kg.csv");
+        assert!(note.contains(" of 60 rows are outside the range of the training rows"), "{note}");
+        assert!(note.contains("weight is 731.6568 in row 1, training had 1613 … 5140"), "{note}");
+        let note = said("one.csv");
+        assert!(note.contains("1 of 60 rows is outside"), "{note}");
+        assert!(note.contains("weight is 1000000000 in row 7"), "{note}");
+        for inside in ["t.csv", "near.csv"] {
+            assert!(!said(inside).contains("outside"), "{inside}");
+        }
+        let report = lab.json(&["predict", "m.mercer", "one.csv", "--json"]);
+        assert_eq!(report["outside"]["rows"], serde_json::json!([7]));
+        assert_eq!(report["outside"]["columns"][0]["column"], "weight");
+        assert_eq!(report["outside"]["columns"][0]["range"], serde_json::json!([1613.0, 5140.0]));
+        assert_eq!(report["outside"]["columns"][0]["farthest"], serde_json::json!({ "row": 7, "value": 1e9 }));
+    }
+    let fit = ["fit", "t.csv", "--target", "mpg", "--kernel", "gaussian", "--quiet", "--output", "m.mercer"];
+    lab.ok(&fit);
+    let output = lab.ok(&["predict", "m.mercer", "one.csv", "--interval", "0.9", "--output", "p.csv"]);
+    assert!(error(&output).contains("intervals promise nothing there"), "{}", error(&output));
+    // Part by part it is what it is in one piece.
+    let many: Vec<f64> = (0..9000).map(|i| if i % 1000 == 17 { 9e5 } else { pounds[i % 60] }).collect();
+    lab.file("many.csv", &cars(&many));
+    let note = error(&lab.ok(&["predict", "m.mercer", "many.csv", "--output", "p.csv"]));
+    assert!(
+        note.contains("9 of 9000 rows are outside") && note.contains("rows 18, 1018, 2018, 3018, 4018, …"),
+        "{note}"
+    );
+}
+
+#[test]
+fn names_of_tables_keep_their_promise() {
+    let lab = Lab::with_table("sinc", 30);
+    lab.ok(&["fit", "t.csv", "--target", "y", "--quiet", "--kernel", "gaussian", "--output", "m.mercer"]);
+    lab.ok(&["predict", "m.mercer", "t.csv", "--quiet", "--output", "p.csv"]);
+    lab.ok(&["predict", "m.mercer", "t.csv", "--quiet", "--output", "p.json"]);
+    let rows: serde_json::Value = serde_json::from_slice(&lab.bytes("p.json")).unwrap();
+    let predicted: Vec<f64> = rows.as_array().unwrap().iter().map(|row| row["prediction"].as_f64().unwrap()).collect();
+    assert_eq!(predicted, lab.numbers("p.csv", "prediction"));
+    let output = lab.fails(&["predict", "m.mercer", "t.csv", "--output", "p.xlsx"], 1);
+    assert!(error(&output).contains("no table is written as .xlsx") && error(&output).contains(".parquet"));
+    assert!(!lab.path("p.xlsx").exists());
+    // No extension promises nothing.
+    lab.ok(&["predict", "m.mercer", "t.csv", "--quiet", "--output", "plain"]);
+    assert_eq!(lab.bytes("plain"), lab.bytes("p.csv"));
+    for command in
+        [&["path", "t.csv", "--target", "y"][..], &["plan", "t.csv", "--target", "y"], &["effects", "m.mercer"]]
+    {
+        let output = lab.fails(&[command, &["--output", "o.xyz"]].concat(), 1);
+        assert!(error(&output).contains("no table is written as .xyz"), "{command:?}: {}", error(&output));
+    }
+}

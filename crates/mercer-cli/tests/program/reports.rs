@@ -114,3 +114,29 @@ fn inspect_tells_what_fit_found() {
     let page = text(&lab.ok(&["inspect", "m.mercer"]));
     assert!(page.contains("coefficients of a linear function"), "{page}");
 }
+
+#[test]
+fn the_method_is_the_one_that_was_used() {
+    let lab = Lab::with_table("friedman1", 250);
+    // Several kernels on a small table are judged on such forms.
+    let kernels = ["--kernel", "gaussian", "--kernel", "matern32", "--exponent", "1.5..2:0.5"];
+    let fit = [&["fit", "t.csv", "--target", "y"], &kernels[..]].concat();
+    let page = text(&lab.ok(&fit));
+    assert!(page.contains("exact, tridiagonal form of the Gram matrix"), "{page}");
+    // With weights the eigenvectors are needed.
+    let page = text(&lab.ok(&[&fit[..], &["--weight", "x5"]].concat()));
+    assert!(page.contains("exact, eigendecomposition of the Gram matrix"), "{page}");
+}
+
+#[test]
+fn a_ridge_that_landmarks_chose_says_so() {
+    let lab = Lab::with_table("friedman1", 500);
+    let fit = ["fit", "t.csv", "--target", "y", "--kernel", "gaussian", "--solver", "conjugate-gradients"];
+    let page = text(&lab.ok(&[&fit[..], &["--output", "m.mercer"]].concat()));
+    let report = lab.json(&[&fit[..], &["--json"]].concat());
+    let rank = report["chosen_on_landmarks"].as_u64().unwrap();
+    let said = format!("by exact leave-one-out of the model on {rank} landmarks");
+    assert!(page.contains(&said) && text(&lab.ok(&["inspect", "m.mercer"])).contains(&said), "{page}");
+    let given = lab.json(&[&fit[..], &["--lambda", "1e-4", "--json"]].concat());
+    assert!(given["chosen_on_landmarks"].is_null(), "{given}");
+}

@@ -24,6 +24,7 @@ from ._core import __version__, threads
 
 if TYPE_CHECKING:
     from . import plot as plot
+    from ._fitted import ExtrapolationWarning
     from .automatic import AutoKernelRegressor
     from .classification import SVC, KernelLogistic
     from .lasso import KernelLasso, Lasso, LassoCV
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "AutoKernelRegressor": "automatic",
+    "ExtrapolationWarning": "_fitted",
     "SVC": "classification",
     "KernelLogistic": "classification",
     "KernelLasso": "lasso",
@@ -57,6 +59,7 @@ _HOMES = {
 
 __all__ = [
     "AutoKernelRegressor",
+    "ExtrapolationWarning",
     "HuberRegressor",
     "KernelLasso",
     "KernelLogistic",

@@ -70,7 +70,8 @@ class Importance(_Shown):
 class Effects(_Shown):
     """What each column does to the predictions: one entry per column, and per category but the first of a text column.
 
-    Attributes: `names`, `targets`, `mean`, `standard_error` (NaN where it is not known), `quartiles` (entries × 3), `positive` (the
+    Attributes: `names`, `targets` (of classifiers: what of which class), `of` (``"prediction"``, ``"log-odds"``, ``"log-probability"``,
+    ``"decision value"`` or ``"probability"``), `mean`, `standard_error` (NaN where it is not known), `quartiles` (entries × 3), `positive` (the
     share of rows where the effect is positive), `values` (rows × entries) and `without_errors`, why there are no errors.
     """
 
@@ -78,7 +79,10 @@ class Effects(_Shown):
         self.names = [
             one["column"] if one["category"] is None else f"{one['column']}: {one['category']} − {one['base']}" for one in found
         ]
-        self.targets = [str(one["target"]) for one in found]
+        self.targets = [
+            str(one["target"]) if one["class"] is None else f"{one['of']} of {one['class']}" for one in found
+        ]
+        self.of = str(found[0]["of"]) if found else "prediction"
         self.mean: Numbers = np.array([one["mean"] for one in found])
         errors = [np.nan if one["standard_error"] is None else one["standard_error"] for one in found]
         self.standard_error: Numbers = np.array(errors)
@@ -89,7 +93,7 @@ class Effects(_Shown):
 
     def rows(self) -> list[dict[str, Any]]:
         """The table, row by row."""
-        several = len(set(self.targets)) > 1
+        several = len(set(self.targets)) > 1 or self.of != "prediction"
         table = []
         for place, name in enumerate(self.names):
             row: dict[str, Any] = {"target": self.targets[place]} if several else {}

@@ -18,9 +18,13 @@ from ._settings import Columns
 from ._spelling import whole
 
 if TYPE_CHECKING:
-    from ._core import Model, Table
+    from ._core import Model, Outside, Table
 
 Numbers = NDArray[np.float64]
+
+
+class ExtrapolationWarning(UserWarning):
+    """Rows to be predicted are outside the range of the training rows, by more than a tenth of it: no error was measured there."""
 
 
 class FittedModel:
@@ -49,9 +53,24 @@ class FittedModel:
 
     def _in_blocks(self, X: Any, of: Callable[[Table], Any]) -> Any:
         """What the core finds for every row, a block of rows at a time: no second copy of a large table is made."""
-        self._core()
+        model = self._core()
         X = _tables.opened(X)
         blocks = _tables.parts(X)
+        outside: Outside | None = None
+
+        def found_in(table: Table) -> Any:
+            nonlocal outside
+            values = of(table)
+            outside = model.outside(table, outside)
+            return values
+
+        found = self._of_blocks(X, blocks, found_in)
+        text = None if outside is None else outside.text()
+        if text is not None:
+            warnings.warn(text, ExtrapolationWarning, stacklevel=3)
+        return found
+
+    def _of_blocks(self, X: Any, blocks: Any, of: Callable[[Table], Any]) -> Any:
         if len(blocks) == 1:
             return of(self._table(X))
         first = of(self._table(blocks[0][1]))
@@ -85,6 +104,12 @@ class FittedModel:
     def _each(self, name: str) -> Any:
         values = [summary[name] for summary in self.summaries_]
         return values[0] if self._is_single and len(values) == 1 else values
+
+    @property
+    def notes_(self) -> list[str]:
+        """What is odd about the targets, or about the errors: a constant, names of classes fitted as numbers, one absurd value, R² ≤ 0. Empty for a
+        model that was loaded."""
+        return self._known("notes_").notes()
 
     @property
     def certificate_(self) -> Any:
@@ -220,13 +245,16 @@ class FittedModel:
             table[name] = np.array([point["criteria"][place] for point in points], dtype=np.float64)
         return table
 
-    def marginal_effects(self, X: Any = None) -> Effects:
+    def marginal_effects(self, X: Any = None, of: str = "decision") -> Effects:
         """∂f/∂xⱼ at every row, in the units of the table, with means, quartiles and (for the squared loss) standard errors.
 
-        Without `X` at the rows of the fit, where the estimator or its model still has them.
+        Without `X` at the rows of the fit, where the estimator or its model still has them. Of classifiers f is the log-odds or the decision
+        value of the class that `targets` names; ``of="probability"`` takes its probability.
         """
         model = self._core()
-        found, without = model.effects(None if X is None else self._table(X))
+        if of not in ("decision", "probability"):
+            raise ValueError(f"of must be 'decision' or 'probability'; got {of!r}")
+        found, without = model.effects(None if X is None else self._table(X), of == "probability")
         return Effects(found, without)
 
     def importance(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None, seed: int = 1) -> Importance:

@@ -2,8 +2,13 @@
 
 use super::search::Tried;
 
+/// Candidates whose held-out root mean square is larger than this multiple of the best one's are worse, whatever the standard error of the
+/// difference: where one row has most of the error, that is as large as the difference itself.
+const WORSE: f64 = 1.25;
+
 /// Candidates from the best on. Those whose held-out errors do not exceed the best one's by more than two standard
-/// errors of the difference are as good as it; among them evidence decides, which uses every row.
+/// errors of the difference, nor its root mean square by more than a quarter, are as good as it; among them evidence decides, which uses
+/// every row.
 ///
 /// With groups the least held-out error decides: the likelihood takes rows of a group for independent, and says nothing of new groups.
 pub(super) fn ranking(tried: &[Tried], weight: f64, has_groups: bool) -> Vec<usize> {
@@ -27,7 +32,8 @@ pub(super) fn ranking(tried: &[Tried], weight: f64, has_groups: bool) -> Vec<usi
     order
 }
 
-/// Whether the mean of `a` exceeds that of `b` by at most so many standard errors of their difference, row by row.
+/// Whether the mean square `a` exceeds `b` by at most so many standard errors of their difference, row by row, and its root by at most a
+/// quarter.
 /// (Duplicates were merged row by row alike, so the rows correspond.)
 pub(super) fn exceeds_by_at_most(a: &[f64], b: &[f64], errors: f64) -> bool {
     if a.len() != b.len() {
@@ -37,5 +43,22 @@ pub(super) fn exceeds_by_at_most(a: &[f64], b: &[f64], errors: f64) -> bool {
     let differences: Vec<f64> = a.iter().zip(b).map(|(a, b)| a - b).collect();
     let mean = differences.iter().sum::<f64>() / n;
     let variance = differences.iter().map(|d| (d - mean) * (d - mean)).sum::<f64>() / (n - 1.0).max(1.0);
-    mean <= errors * (variance / n).sqrt()
+    let is_near = a.iter().sum::<f64>() <= WORSE * WORSE * b.iter().sum::<f64>();
+    is_near && mean <= errors * (variance / n).sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::exceeds_by_at_most;
+
+    #[test]
+    fn one_row_does_not_make_candidates_equal() {
+        // The second is worse by 75 % in RMSE, for a single row: the standard error of the difference is the difference.
+        let (mut best, mut other) = (vec![0.01; 100], vec![0.011; 100]);
+        (best[3], other[3]) = (1.0, 6.2);
+        assert!(!exceeds_by_at_most(&other, &best, 2.0));
+        // Slightly worse in most rows, better in some.
+        let near: Vec<f64> = (0..100).map(|i| if i % 3 == 0 { 0.008 } else { 0.0115 }).collect();
+        assert!(exceeds_by_at_most(&near, &[0.01; 100], 2.0));
+    }
 }

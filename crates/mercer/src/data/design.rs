@@ -1,7 +1,7 @@
 //! The training data, ready for a kernel.
 
 use super::encoder::{Encoder, Encoding, Feature, Missing, Scale, TextAs, not_a_number};
-use super::facts::{Fact, LeftOut};
+use super::facts::{Fact, Facts, LeftOut};
 use super::frame::{Column, Frame};
 use crate::error::{Error, Result};
 use crate::kernel::Points;
@@ -47,6 +47,8 @@ pub struct Design {
     pub groups_are_folds: bool,
     /// The features before they became monomials, if they did.
     pub(crate) unexpanded: Option<Points>,
+    /// The place of each row in the table, from 0.
+    pub(crate) table_rows: Vec<usize>,
     /// Rows that were left out because a cell is missing.
     pub dropped_missing: usize,
     /// Rows that were left out because their weight is 0.
@@ -144,6 +146,7 @@ impl Design {
             groups,
             groups_are_folds: roles.groups_are_folds,
             unexpanded: None,
+            table_rows: rows,
             dropped_missing,
             dropped_weightless,
         })
@@ -161,6 +164,7 @@ impl Design {
         Design {
             encoder,
             points,
+            table_rows: (0..y.len()).collect(),
             y: Matrix::column_vector(y),
             targets: vec![target],
             weights: None,
@@ -188,7 +192,8 @@ impl Design {
         let read = Design::new(&frame, &roles, encoding)?;
         let plain =
             |j: usize| Feature::Number { name: format!("x{}", j + 1), log: None, shift: 0.0, scale: 1.0, fill: 0.0 };
-        let encoder = Encoder { features: (0..features).map(plain).collect(), ..read.encoder };
+        let features = (0..features).map(plain).collect();
+        let encoder = Encoder { features, facts: Facts::default(), ..read.encoder };
         Ok(Design { points: Points::new(&Matrix::zeros(rows, 0)), encoder, ..read })
     }
 
@@ -248,6 +253,7 @@ impl Design {
             groups: self.groups.as_ref().map(|g| rows.iter().map(|row| g[*row]).collect()),
             groups_are_folds: self.groups_are_folds,
             unexpanded: self.unexpanded.as_ref().map(|points| points.subset(rows)),
+            table_rows: rows.iter().map(|row| self.table_rows[*row]).collect(),
             dropped_missing: 0,
             dropped_weightless: 0,
         }

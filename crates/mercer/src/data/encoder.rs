@@ -204,6 +204,10 @@ impl Encoder {
                 }
                 _ => {
                     facts.add(name, fact(frame, name, rows)?);
+                    if let ([Feature::Number { .. }, ..], Column::Number(cells)) = (&of_column[..], frame.column(name)?)
+                    {
+                        facts.ranges.insert(name.clone(), range(rows.iter().map(|row| cells[*row])));
+                    }
                     features.extend(of_column);
                 }
             }
@@ -426,7 +430,7 @@ fn encode_number(cell: f64, shift: f64, scale: f64, low: Option<bool>) -> Result
 impl Encoder {
     /// The numbers of a column, read as the training rows were read: text there is refused at its first cell that cannot
     /// be, and so is another unit. Plain numbers are taken to be in the unit of the training rows.
-    fn numbers<'a>(&self, frame: &'a Frame, name: &str) -> Result<Cow<'a, [f64]>> {
+    pub(super) fn numbers<'a>(&self, frame: &'a Frame, name: &str) -> Result<Cow<'a, [f64]>> {
         let own = self.facts.reading(name);
         frame.refuse_doubt(name)?;
         let refused = |texts: &[Option<String>]| {
@@ -455,6 +459,11 @@ impl Encoder {
             }
         }
     }
+}
+
+/// The least and the largest of numbers, of which some may be missing.
+fn range(cells: impl Iterator<Item = f64>) -> [f64; 2] {
+    cells.fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], x| [low.min(x), high.max(x)])
 }
 
 /// What there is to say of a column, beyond its features.

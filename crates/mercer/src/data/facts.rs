@@ -11,6 +11,8 @@ use super::reading::Reading;
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Facts {
     pub(crate) columns: BTreeMap<String, Fact>,
+    /// The least and the largest number of each column of numbers in the training rows; empty where they are not known.
+    pub(crate) ranges: BTreeMap<String, [f64; 2]>,
     /// Columns that are no features although nobody left them out, in the order of the table.
     pub(crate) left_out: Vec<(String, LeftOut)>,
 }
@@ -149,8 +151,9 @@ impl Encoder {
     }
 
     /// The same encoder, for rows that go on: a column that was constant so far may vary in later ones, which then differ
-    /// by as much as they do.
+    /// by as much as they do; and the range of the rows so far is not that of all.
     pub(crate) fn with_constants_read(mut self) -> Self {
+        self.facts.ranges.clear();
         for feature in &mut self.features {
             if feature.is_constant()
                 && let Feature::Number { scale, .. } = feature

@@ -106,6 +106,9 @@ impl Fit {
             return self.assemble(design, kernel, plan, found);
         }
         let (kernel, found) = self.choose(&kernels, &design, plan.method, &stage)?;
+        if found.is_tridiagonal {
+            plan.method = Method::Tridiagonal;
+        }
         self.assemble(design, kernel, plan, found)
     }
 
@@ -355,6 +358,7 @@ impl Fit {
                         measure: "squared".into(),
                         value: forward.mse,
                         standard_error: forward.standard_error,
+                        unweighted: None,
                     }),
                     None => score.and_then(|(score, is_own)| self.held_out(score, is_own)),
                 },
@@ -415,7 +419,7 @@ impl Fit {
     /// What held-out rows said of a choice for one target.
     fn held_out(&self, score: Score, is_own: bool) -> Option<HeldOut> {
         let standard_error = score.standard_error.filter(|_| is_own && self.criterion.holds_out())?;
-        Some(HeldOut { measure: "squared".into(), value: score.value, standard_error })
+        Some(HeldOut { measure: "squared".into(), value: score.value, standard_error, unweighted: None })
     }
 }
 
@@ -443,6 +447,8 @@ struct Found {
     /// With a factor in the place of the matrix: what is certain of it, and its landmarks.
     low_rank: Vec<Option<LowRank>>,
     landmarks: Option<Points>,
+    /// Whether solutions were read off a tridiagonal form, without eigenvectors.
+    is_tridiagonal: bool,
 }
 
 /// The kernel with its numbers; text kept as codes is compared by `equality`.

@@ -3,13 +3,15 @@
 //!
 //! What else is known of columns stands before the features, if there is any: a byte 4, the column's name, what its numbers
 //! stand for, a u64 of missing cells and a byte that is 1 if the column counts rows; and for columns that are no features a
-//! byte 5, the name, a byte (0 row names, 1 identifier), and two u64: different texts and rows.
+//! byte 5, the name, a byte (0 row names, 1 identifier), and two u64: different texts and rows. A byte 6, the name of a column of numbers,
+//! and its least and largest number in the training rows, as two f64.
 
 use super::FormatError;
 use crate::data::{Fact, Facts, Feature, LeftOut, Logarithm, TextAs};
 
 const FACT: u8 = 4;
 const LEFT_OUT: u8 = 5;
+const RANGE: u8 = 6;
 
 pub(super) fn write(features: &[Feature], facts: &Facts) -> Result<Vec<u8>, FormatError> {
     let mut bytes = Vec::new();
@@ -30,6 +32,11 @@ pub(super) fn write(features: &[Feature], facts: &Facts) -> Result<Vec<u8>, Form
         bytes.push(kind);
         bytes.extend((texts as u64).to_le_bytes());
         bytes.extend((rows as u64).to_le_bytes());
+    }
+    for (name, range) in &facts.ranges {
+        bytes.push(RANGE);
+        push(&mut bytes, name)?;
+        bytes.extend(range.iter().flat_map(|end| end.to_le_bytes()));
     }
     for feature in features {
         match feature {
@@ -75,7 +82,7 @@ pub(super) fn read(
     let mut facts = Facts::default();
     while let Some((kind, rest)) = reader.bytes.split_first() {
         reader.bytes = rest;
-        if matches!(*kind, FACT | LEFT_OUT) && features.is_empty() {
+        if matches!(*kind, FACT | LEFT_OUT | RANGE) && features.is_empty() {
             reader.fact(*kind, &mut facts)?;
             continue;
         }
@@ -128,6 +135,14 @@ impl Reader<'_> {
             facts.columns.insert(name, Fact { reading, missing, counts_rows: counts == 1 });
             return Ok(());
         }
+        if kind == RANGE {
+            let range = [self.number()?, self.number()?];
+            let is_range = range[0] <= range[1] && range.iter().all(|end| end.is_finite());
+            if !is_range || facts.ranges.insert(name, range).is_some() {
+                return Err(FormatError::Text);
+            }
+            return Ok(());
+        }
         let (why, texts, rows) = (self.byte()?, self.count()?, self.count()?);
         let why = match (why, texts, rows) {
             (0, 0, 0) => LeftOut::RowNames,
@@ -142,6 +157,12 @@ impl Reader<'_> {
         let (byte, rest) = self.bytes.split_first().ok_or(FormatError::Text)?;
         self.bytes = rest;
         Ok(*byte)
+    }
+
+    fn number(&mut self) -> Result<f64, FormatError> {
+        let (number, rest) = self.bytes.split_first_chunk().ok_or(FormatError::Text)?;
+        self.bytes = rest;
+        Ok(f64::from_le_bytes(*number))
     }
 
     fn count(&mut self) -> Result<usize, FormatError> {

@@ -221,9 +221,15 @@ impl Learn {
         let is_fixed = self.fixed().is_some();
         let measure = self.measure.unwrap_or_else(|| Measure::default_for(group, self.losses.len()));
         let wrong = match &group.kind {
-            Kind::Classes { codes, .. } => Some(training_error(rows, group, codes, solved)),
+            Kind::Classes { codes, .. } => Some(training_error(group, codes, solved, None)),
             Kind::Numbers => None,
         };
+        let weighted_wrong = match (&group.kind, rows.weights) {
+            (Kind::Classes { codes, .. }, Some(weights)) => Some(training_error(group, codes, solved, Some(weights))),
+            _ => None,
+        };
+        let unweighted =
+            (rows.weights.is_some() && measure == Measure::Error && !is_fixed).then(|| curve.share(group, losses));
         let mut out = Vec::new();
         for (t, (model, gap)) in solved.models.iter().zip(gaps).enumerate() {
             let y = &group.outputs[t].y;
@@ -240,6 +246,7 @@ impl Learn {
                 lambda,
                 lambda_was_chosen: self.lambdas.as_ref().is_none_or(|lambdas| lambdas.len() > 1),
                 chosen_by: (!is_fixed).then(|| self.criterion.spec()),
+                chosen_on_landmarks: None,
                 exponent,
                 effective_ridge: (!model.is_zero).then_some(point.ridge),
                 stationary_ridges: if model.is_zero { Vec::new() } else { vec![point.ridge] },
@@ -263,10 +270,12 @@ impl Learn {
                 support: Some(point.alpha.iter().filter(|a| **a != 0.0).count()),
                 train_loss: Some(gap.mean_loss),
                 train_error: wrong,
+                weighted_train_error: weighted_wrong,
                 held_out: (!is_fixed).then(|| HeldOut {
                     measure: measure.name().into(),
                     value: curve.score(),
                     standard_error: curve.standard_errors[curve.best],
+                    unweighted,
                 }),
             });
         }
@@ -315,8 +324,8 @@ fn is_finite(summary: &Summary) -> bool {
 }
 
 /// The share of training rows whose class is not predicted.
-fn training_error(rows: &Rows<'_>, group: &Group, codes: &[usize], solved: &Solved) -> f64 {
-    let weight = |i: usize| rows.weights.map_or(1.0, |w| w[i]);
+fn training_error(group: &Group, codes: &[usize], solved: &Solved, weights: Option<&[f64]>) -> f64 {
+    let weight = |i: usize| weights.map_or(1.0, |w| w[i]);
     let (mut wrong, mut total) = (0.0, 0.0);
     for (i, code) in codes.iter().enumerate() {
         let values: Vec<f64> = solved.models.iter().map(|model| model.point.fitted[i] + model.point.offset).collect();

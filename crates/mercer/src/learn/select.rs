@@ -69,6 +69,11 @@ impl Curve {
         let values = &self.values[self.best];
         (0..values.cols()).map(|t| values.col(t).to_vec()).collect()
     }
+
+    /// The share of held-out rows whose class was not predicted at the chosen λ, every row counted once.
+    pub fn share(&self, group: &Group, losses: &[&dyn Loss]) -> f64 {
+        Measure::Error.of_rows(group, losses, &self.values[self.best], None).0
+    }
 }
 
 /// What a group is chosen by.

@@ -14,7 +14,8 @@ use crate::fit::{Observer, kernel_for};
 use crate::kernel::SharedKernel;
 use crate::kernel::product::Linear;
 use crate::linalg::Matrix;
-use crate::model::{Model, Summary};
+use crate::model::{HeldOut, Model, Summary};
+use crate::notes::{self, Note};
 use crate::penalty::Penalty;
 use crate::plan;
 use crate::range::check_lambdas;
@@ -98,6 +99,19 @@ impl LinearFitted {
     /// What was found for the (first) target.
     pub fn summary(&self) -> &Summary {
         &self.model.summaries[0]
+    }
+
+    /// What is odd about the targets, or about the model's errors.
+    pub fn notes(&self) -> Vec<Note> {
+        let summaries = &self.model.summaries;
+        let mut notes = notes::of_targets(&self.design, summaries);
+        for (summary, deviation) in summaries.iter().zip(self.design.deviations()) {
+            let squared = |held_out: &HeldOut| (held_out.measure == "squared").then_some(held_out.value);
+            if let Some(value) = summary.held_out.as_ref().and_then(squared).filter(|_| deviation > 0.0) {
+                notes.extend(notes::no_better(summary, 1.0 - value / (deviation * deviation), "cross-validation"));
+            }
+        }
+        notes
     }
 }
 

@@ -24,10 +24,16 @@ pub struct LeastSquares {
     pub residual_sum: f64,
     /// √(Σ w r²/(W − rank − 1)), without the 1 if there is no offset; `None` where nothing is left over.
     pub residual_deviation: Option<f64>,
-    /// W ln(Σ w r²/W) + 2 dof.
+    /// W ln(Σ w r²/W) + 2 dof: without the constants of the likelihood, as R's `extractAIC` has it.
     pub aic: f64,
     /// W ln(Σ w r²/W) + ln W · dof.
     pub bic: f64,
+    /// ln L = −(W/2)(ln(2π Σ w r²/W) + 1), the logarithm of the greatest likelihood of normal noise.
+    pub log_likelihood: f64,
+    /// −2 ln L + 2(dof + 1), the noise counted as a parameter, as R's `AIC` has it; statsmodels' is less by 2.
+    pub full_aic: f64,
+    /// −2 ln L + ln W (dof + 1), as R's `BIC` has it; statsmodels' is less by ln W.
+    pub full_bic: f64,
     /// max over columns of |x̃ⱼᵀr|/(‖x̃ⱼ‖‖y‖), recomputed in twice the precision from the rounded answer: 0 at a minimum.
     pub gradient: f64,
     /// Correct decimal digits of every coefficient, at least: what is left after the last correction of the solver and
@@ -172,6 +178,9 @@ fn fit(
     let left = total - dof;
     let residual_deviation = (left > 0.5).then(|| (residual_sum / left).sqrt());
     let (aic, bic) = super::aic_bic(residual_sum / total, total, dof);
+    let log_likelihood = -0.5 * total * (libm::log(std::f64::consts::TAU * residual_sum / total) + 1.0);
+    let (full_aic, full_bic) =
+        (-2.0 * log_likelihood + 2.0 * (dof + 1.0), -2.0 * log_likelihood + libm::log(total) * (dof + 1.0));
     let scaled_residuals: Vec<f64> = (0..y.len()).map(|i| residuals[i].value() * weight(i).sqrt()).collect();
     let gradient = (0..high.cols())
         .map(|j| {
@@ -203,6 +212,9 @@ fn fit(
         residual_deviation,
         aic,
         bic,
+        log_likelihood,
+        full_aic,
+        full_bic,
         gradient,
         digits: digits.max(0.0),
     })

@@ -77,13 +77,7 @@ impl Model {
     /// The probabilities that decision values mean, which [`predict_frame`](Self::predict_frame) gave.
     pub fn probabilities_from(&self, values: &[Vec<Option<f64>>]) -> Result<Vec<Vec<Option<f64>>>> {
         let Meaning::Classes { classes, probability, .. } = &self.meaning else { return Err(not_a_classifier()) };
-        if *probability == Probability::Unknown {
-            return Err(Error::argument(
-                "the model",
-                "fitted with probabilities (--probability), or with the logistic loss, to state them",
-                format!("one of the loss {}", self.summaries[0].loss),
-            ));
-        }
+        self.check_probabilities()?;
         let mut out = vec![Vec::new(); classes.len()];
         for row in rows_of(values) {
             let shares = row.map(|values| shares(probability, &values));
@@ -92,6 +86,18 @@ impl Model {
             }
         }
         Ok(out)
+    }
+
+    /// Refuses a model of classes that knows no probabilities.
+    pub(crate) fn check_probabilities(&self) -> Result<()> {
+        match &self.meaning {
+            Meaning::Classes { probability: Probability::Unknown, .. } => Err(Error::argument(
+                "the model",
+                "fitted with probabilities (--probability), or with the logistic loss, to state them",
+                format!("one of the loss {}", self.summaries[0].loss),
+            )),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -106,7 +112,7 @@ fn rows_of(columns: &[Vec<Option<f64>>]) -> Vec<Option<Vec<f64>>> {
 }
 
 /// Probabilities of all classes from the decision values of a row.
-fn shares(probability: &Probability, values: &[f64]) -> Vec<f64> {
+pub(crate) fn shares(probability: &Probability, values: &[f64]) -> Vec<f64> {
     let single: Vec<f64> = match probability {
         Probability::Softmax => {
             let log_sum = log_sum_exp(values);
@@ -122,4 +128,28 @@ fn shares(probability: &Probability, values: &[f64]) -> Vec<f64> {
     }
     let sum: f64 = single.iter().sum();
     if sum > 0.0 { single.iter().map(|p| p / sum).collect() } else { vec![1.0 / single.len() as f64; single.len()] }
+}
+
+/// ∂p_c/∂vₜ at the decision values of a row, classes × models; with a single model of the second class only.
+pub(crate) fn probability_slopes(probability: &Probability, values: &[f64]) -> Matrix {
+    let count = values.len();
+    if let Probability::Softmax = probability {
+        let p = shares(probability, values);
+        return Matrix::from_fn(count, count, |c, t| p[c] * (f64::from(u8::from(c == t)) - p[t]));
+    }
+    let single: Vec<(f64, f64)> = match probability {
+        Probability::Calibrated { sigmoids } => {
+            values.iter().zip(sigmoids).map(|(v, [slope, shift])| (sigmoid(slope * v + shift), *slope)).collect()
+        }
+        _ => values.iter().map(|v| (sigmoid(*v), 1.0)).collect(),
+    };
+    let slope = |t: usize| single[t].1 * single[t].0 * (1.0 - single[t].0);
+    if count == 1 {
+        return Matrix::from_fn(1, 1, |_, _| slope(0));
+    }
+    let sum: f64 = single.iter().map(|(p, _)| p).sum();
+    if sum <= 0.0 {
+        return Matrix::zeros(count, count);
+    }
+    Matrix::from_fn(count, count, |c, t| slope(t) / sum * (f64::from(u8::from(c == t)) - single[c].0 / sum))
 }

@@ -158,6 +158,7 @@ impl MomentFit {
                 measure: "squared".into(),
                 value: score.value,
                 standard_error: score.standard_error.unwrap_or(0.0),
+                unweighted: None,
             }),
             ..Summary::of_solution(&moments.targets[t], exponent, lambda, solution)
         }

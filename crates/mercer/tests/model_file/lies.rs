@@ -126,8 +126,8 @@ fn a_thousand_lying_headers_reserve_nothing() {
     let few: Vec<&String> = wrong.iter().take(10).collect();
     assert!(wrong.is_empty(), "{} of {tried}: {few:#?}", wrong.len());
     assert!(tried >= 1000, "{tried} headers were tried");
-    // `rows` is only a fact about the past, and some four bytes of text are letters of a name.
-    assert!(refused * 10 >= tried * 8, "only {refused} of {tried} were refused");
+    // `rows` is only a fact about the past, and some four bytes of text are letters of a name or of the range of a column.
+    assert!(refused * 10 >= tried * 7, "only {refused} of {tried} were refused");
 }
 
 /// Files that are as long as they say, whose text is filled with whatever takes the most memory per byte. None of

@@ -20,14 +20,15 @@ impl Fit {
         stage: Stage<'_>,
     ) -> Result<Fitted> {
         let count = design.y.cols();
-        let (kernel, penalties, tried) = match self.fixed() {
-            Some(penalty) => (kernels[0].clone(), vec![penalty; count], Vec::new()),
+        let (kernel, penalties, tried, chosen_on) = match self.fixed() {
+            Some(penalty) => (kernels[0].clone(), vec![penalty; count], Vec::new(), None),
             None => {
                 let (reduce, solver) = (Reduce::Always, Solver::Suitable);
                 let on_landmarks = Fit { reduce, solver, accuracy_of_gradients: None, ..self.clone() };
                 let chosen = on_landmarks.fit_design(design.clone())?;
                 let of = |t: usize| (chosen.model.summaries[t].exponent, chosen.model.summaries[t].lambda);
-                (chosen.model.kernel.clone(), (0..count).map(of).collect(), chosen.tried)
+                let rank = chosen.summary().certificate.low_rank.as_ref().map(|low_rank| low_rank.rank);
+                (chosen.model.kernel.clone(), (0..count).map(of).collect(), chosen.tried, rank)
             }
         };
         let (found, are_reached) = match plan.method {
@@ -36,6 +37,7 @@ impl Fit {
         };
         let mut fitted = self.assemble(design, kernel, plan, Found { penalties, tried, ..found })?;
         for (t, summary) in fitted.model.summaries.iter_mut().enumerate() {
+            summary.chosen_on_landmarks = chosen_on;
             if summary.certificate.reason.is_none() && !are_reached[t] {
                 summary.certificate.holds = false;
                 summary.certificate.reason = Some(format!(

@@ -119,7 +119,7 @@ impl Trials<'_> {
         choices: &[Choice],
     ) -> Option<Found> {
         let (y, points) = (&self.design.y, &self.design.points);
-        let mut found = Found { check: Some(form.check()), ..Found::default() };
+        let mut found = Found { check: Some(form.check()), is_tridiagonal: true, ..Found::default() };
         for (group, choice) in groups.iter().zip(choices) {
             let targets: Vec<FormTarget> = group.iter().map(|t| form.target(y.col(*t))).collect();
             let pairs: Vec<(&FormTarget, &[f64])> = targets.iter().zip(group.iter().map(|t| y.col(*t))).collect();

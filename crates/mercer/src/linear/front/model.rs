@@ -50,7 +50,12 @@ impl LinearFit {
             let values = solution.predict(&x)?;
             let held_out = trial.as_ref().and_then(|trial| {
                 let standard_error = trial.standard_errors.as_ref()?[trial.chosen];
-                Some(HeldOut { measure: "squared".into(), value: trial.scores[trial.chosen], standard_error })
+                Some(HeldOut {
+                    measure: "squared".into(),
+                    value: trial.scores[trial.chosen],
+                    standard_error,
+                    unweighted: None,
+                })
             });
             let facts = Facts { lambda, held_out, certificate, is_chosen: trial.is_some() };
             summaries.push(self.summary(&design, t, &solution, &values, facts));
@@ -113,6 +118,7 @@ impl LinearFit {
             lambda: facts.lambda,
             lambda_was_chosen: facts.is_chosen,
             chosen_by: facts.is_chosen.then(|| self.criterion.spec()),
+            chosen_on_landmarks: None,
             exponent: 2.0,
             effective_ridge: None,
             stationary_ridges: Vec::new(),
@@ -136,6 +142,7 @@ impl LinearFit {
             support: Some(solution.nonzero),
             train_loss: Some(mse),
             train_error: None,
+            weighted_train_error: None,
             held_out: facts.held_out,
         }
     }
