@@ -84,13 +84,17 @@ impl Certificate {
         let digits = (-libm::log10(solution.relative_error)).clamp(0.0, 14.0);
         let minimum = &solution.minimum;
         let reason = if !solution.relative_error.is_finite() || digits < FEWEST_DIGITS {
+            let certain = if digits < 0.1 { "no digit is certain".to_owned() } else { format!("only {digits:.1} digits are certain") };
             Some(format!(
-                "only {digits:.1} digits are certain: the ridge is at the rounding level of the kernel matrix \
-                 (condition number {:.0e}); a larger λ is needed",
+                "{certain}: the ridge is at the rounding level of the kernel matrix (condition number {:.0e}); a larger λ is needed",
                 solution.condition
             ))
         } else if !minimum.is_counted {
-            Some("two stationary points meet to rounding; their number is not proved".to_owned())
+            Some(
+                "the global minimum is not proved: two stationary points meet to rounding, or one may hide below the rounding of the \
+                 kernel matrix; a larger λ or an exponent of at least 1 is needed"
+                    .to_owned(),
+            )
         } else if minimum.root_residual > 1e-11 {
             Some(format!("the effective ridge is only known to {:.0e}", minimum.root_residual))
         } else {

@@ -1,6 +1,7 @@
 //! What is known of an answer: its residual, its ridge and rounding, made into an error of predictions.
 
 use super::{Group, System, unit};
+use crate::solver::certain::Floor;
 use crate::linalg::double;
 use crate::solver::power::{Minimum, shift_of_ridge};
 use crate::solver::refine::{Problem, norm};
@@ -26,7 +27,7 @@ impl System<'_> {
             offset: self.settings.offset,
             gamma,
             size: self.size,
-            smallest: 0.0,
+            floor: Floor::default(),
             truncated_by: None,
         }
     }
