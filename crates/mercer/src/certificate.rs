@@ -84,7 +84,11 @@ impl Certificate {
         let digits = (-libm::log10(solution.relative_error)).clamp(0.0, 14.0);
         let minimum = &solution.minimum;
         let reason = if !solution.relative_error.is_finite() || digits < FEWEST_DIGITS {
-            let certain = if digits < 0.1 { "no digit is certain".to_owned() } else { format!("only {digits:.1} digits are certain") };
+            let certain = if digits < 0.1 {
+                "no digit is certain".to_owned()
+            } else {
+                format!("only {digits:.1} digits are certain")
+            };
             Some(format!(
                 "{certain}: the ridge is at the rounding level of the kernel matrix (condition number {:.0e}); a larger λ is needed",
                 solution.condition

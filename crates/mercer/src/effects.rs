@@ -191,9 +191,9 @@ fn summarised(
         let mut sorted = values.clone();
         sorted.sort_unstable_by(f64::total_cmp);
         let count = values.len() as f64;
-        let error = refitted
-            .zip(noise)
-            .map(|(refitted, noise)| noise * unit * refitted.spectrum.response(&found.average, refitted.gamma(t)).sqrt());
+        let error = refitted.zip(noise).map(|(refitted, noise)| {
+            noise * unit * refitted.spectrum.response(&found.average, refitted.gamma(t)).sqrt()
+        });
         Effect {
             column: found.column.clone(),
             versus: found.versus.clone(),

@@ -41,7 +41,6 @@ use rayon::prelude::*;
 
 use crate::error::{Error, Result};
 use crate::linalg::{DecompositionCheck, Matrix, multiply};
-use crate::solver::certain::UNITS;
 use basis::Basis;
 
 /// Rows that a task treats together.
@@ -169,9 +168,7 @@ impl Spectrum {
     /// α at several γ (none stands for the zero function), n × γ, without row weights: one product for all.
     pub(crate) fn duals(&self, target: &Target, gammas: &[Option<f64>]) -> Matrix {
         let coordinates = Matrix::from_fn(self.eigenvalues.len(), gammas.len(), |k, l| {
-            gammas[l].map_or(0.0, |gamma| {
-                divide(target.z[k], self.eigenvalues[k], gamma, self.is_truncated_at(gamma))
-            })
+            gammas[l].map_or(0.0, |gamma| divide(target.z[k], self.eigenvalues[k], gamma, self.is_truncated_at(gamma)))
         });
         let mut alpha = self.basis.apply(&coordinates);
         for (l, gamma) in gammas.iter().enumerate() {
@@ -226,11 +223,11 @@ impl Spectrum {
         }
     }
 
-    /// ε: how far K, its rounded values and this decomposition can be from each other, as a norm.
-    pub(crate) fn rounding(&self) -> f64 {
+    /// ε: how far K and this decomposition can be from each other, as a norm, given the rounding of values in units of epsilon.
+    pub(crate) fn rounding(&self, of_values: f64) -> f64 {
         let n = self.rows();
         let decomposed = self.check.residual * n as f64 * f64::EPSILON + build::noise_level(n);
-        UNITS * f64::EPSILON * self.size() + decomposed * self.largest()
+        of_values * f64::EPSILON * self.size() + decomposed * self.largest()
     }
 
     /// Q c.

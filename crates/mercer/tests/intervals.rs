@@ -328,8 +328,8 @@ fn without_a_ridge_the_interval_is_that_of_least_squares() {
     let fit = Fit::with_shared(mercer::kernel::parse("linear").unwrap()).scale(Scale::None).lambda(1e-11);
     let model = fit.fit(&Matrix::column_vector(x.to_vec()), &y).unwrap().model;
     let mut frame = Frame::new(6);
-    frame.push(&model.encoder().columns()[0], Column::Number(x.to_vec())).unwrap();
-    frame.push(&model.summaries()[0].target, Column::Number(y.to_vec())).unwrap();
+    frame.push(model.encoder().columns()[0].to_string(), Column::Number(x.to_vec())).unwrap();
+    frame.push(model.summaries()[0].target.clone(), Column::Number(y.to_vec())).unwrap();
     let training = model.training_from(&frame, None).unwrap();
     let intervals = Intervals::new(&model, training, &Method::GaussianProcess, 0.9, None).unwrap();
     let found = intervals.at(&Matrix::column_vector(new.to_vec())).unwrap();

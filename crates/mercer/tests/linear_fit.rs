@@ -225,7 +225,8 @@ fn weights_are_inverse_variances_in_any_unit() {
             let mean = weights.iter().sum::<f64>() / 10.0;
             let fit = LinearFit::new(Penalty::None).scale(Scale::None);
             let found = &fit.fit_weighted(&x, &y, Some(&weights)).unwrap().least_squares[0];
-            let near = |got: f64, want: f64| assert!((got / want - 1.0).abs() < 1e-12, "{first} {factor}: {got}, {want}");
+            let near =
+                |got: f64, want: f64| assert!((got / want - 1.0).abs() < 1e-12, "{first} {factor}: {got}, {want}");
             near(found.residual_deviation.unwrap() * mean.sqrt(), sigma * factor.sqrt());
             near(found.intercept_deviation.unwrap(), errors[0]);
             near(found.deviations.as_ref().unwrap()[0], errors[1]);

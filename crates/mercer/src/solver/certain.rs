@@ -16,36 +16,52 @@ use super::power::Minimum;
 use crate::kernel::{Kernel, Points};
 use crate::spectrum::{Curve, Remembered, Spectrum};
 
-/// Rounding of kernel values, in units of epsilon and of the largest value.
-pub(crate) const UNITS: f64 = 8.0;
+/// How far a kernel value can be off, in units of epsilon and of √(k(x, x)k(x′, x′)): a few operations and the
+/// function itself, and half a unit for each term of a distance, of which x·exp(−x) ≤ 0.37 is left in the value.
+pub(crate) fn rounding_of_values(kernel: &dyn Kernel, points: &Points) -> f64 {
+    // Values that are given are as they are.
+    let features = if kernel.is_precomputed() { 0 } else { points.features() };
+    4.0 + features as f64 / 6.0
+}
+
 /// Intervals that a proof of the global minimum may look at.
 const MOST_INTERVALS: usize = 20_000;
 
 /// What is known of K's small eigenvalues.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Floor {
     /// ε: how far the decomposition can be from that of K.
     pub noise: f64,
     /// K has no eigenvalue between 0 and this one; 0 if that is not known.
     pub smallest: f64,
+    /// None is above this one.
+    pub largest: f64,
+}
+
+impl Default for Floor {
+    /// Nothing is known.
+    fn default() -> Self {
+        Floor { noise: 0.0, smallest: 0.0, largest: f64::INFINITY }
+    }
 }
 
 impl Floor {
     /// That of a decomposition.
     pub fn of(spectrum: &Spectrum, kernel: &dyn Kernel, points: &Points) -> Self {
         let seen = spectrum.eigenvalues().iter().take_while(|d| **d > 0.0).count();
-        Floor::seen(spectrum, seen > 0 && seen >= largest_rank(kernel, points, spectrum.has_offset(), seen))
+        let is_whole = seen > 0 && seen >= largest_rank(kernel, points, spectrum.has_offset(), seen);
+        Floor::seen(spectrum, rounding_of_values(kernel, points), is_whole)
     }
 
     /// That of a factor with so many columns: FFᵀ has no more eigenvalues.
-    pub fn of_factor(spectrum: &Spectrum, rank: usize) -> Self {
-        Floor::seen(spectrum, spectrum.eigenvalues().len() >= rank)
+    pub fn of_factor(spectrum: &Spectrum, kernel: &dyn Kernel, points: &Points, rank: usize) -> Self {
+        Floor::seen(spectrum, rounding_of_values(kernel, points), spectrum.eigenvalues().len() >= rank)
     }
 
-    fn seen(spectrum: &Spectrum, is_whole: bool) -> Self {
-        let noise = spectrum.rounding();
+    fn seen(spectrum: &Spectrum, of_values: f64, is_whole: bool) -> Self {
+        let noise = spectrum.rounding(of_values);
         let smallest = if is_whole { spectrum.smallest_positive() - 2.0 * noise } else { 0.0 };
-        Floor { noise, smallest: if smallest > noise { smallest } else { 0.0 } }
+        Floor { noise, smallest: if smallest > noise { smallest } else { 0.0 }, largest: spectrum.largest() + noise }
     }
 
     /// Whether every direction in which no eigenvalue was seen is proved to have none.
@@ -55,7 +71,8 @@ impl Floor {
 
     /// max √d/(d + γ) over the eigenvalues that K may have.
     pub fn steepness(&self, gamma: f64) -> f64 {
-        let steepest = self.smallest.max(gamma);
+        // It rises up to d = γ.
+        let steepest = gamma.max(self.smallest).min(self.largest);
         steepest.sqrt() / (steepest + gamma)
     }
 
@@ -173,10 +190,12 @@ impl<C: Curve> Proof<'_, C> {
         let gamma = libm::exp(t) * total;
         let norm = libm::exp(0.5 * (point.log_norm - self.curve.log_unit()));
         let residual = (point.train * total).sqrt();
-        let Floor { noise, smallest } = self.floor;
+        let Floor { noise, smallest, .. } = self.floor;
         let (norm_error, residual_error) = if self.floor.is_known() {
             let whole = (self.curve.zero_train() * total).sqrt();
+            // Two bounds of ‖α‖ where K has eigenvalues: the first is a difference that rounding may spoil.
             let dual = ((point.train - self.null_train).max(0.0) * total).sqrt() / gamma;
+            let dual = dual.min(norm / smallest.sqrt());
             let turned = if self.null_train > 0.0 { self.floor.turn() * whole } else { 0.0 };
             let disturbance = noise * dual + turned;
             let moved = disturbance * self.floor.steepness(gamma);
@@ -189,8 +208,7 @@ impl<C: Curve> Proof<'_, C> {
         let share = norm_error / square;
         let half = self.exponent / 2.0;
         let log_unit = self.curve.log_unit();
-        let penalty =
-            |square: f64| libm::exp(self.log_lambda + half * (libm::log(square) + log_unit) - log_unit);
+        let penalty = |square: f64| libm::exp(self.log_lambda + half * (libm::log(square) + log_unit) - log_unit);
         let train = |size: f64| size * size / total;
         Bounds {
             h: t - self.log_lambda - libm::log(half) + (1.0 - half) * point.log_norm,

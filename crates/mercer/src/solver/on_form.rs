@@ -65,7 +65,7 @@ fn solutions_at(
         gamma,
         size: form.size(),
         // Ridges near rounding are left to eigenvectors; what lies above this one is well known.
-        floor: Floor { noise: 0.0, smallest: if smallest > gamma { smallest } else { 0.0 } },
+        floor: Floor { smallest: if smallest > gamma { smallest } else { 0.0 }, ..Floor::default() },
         truncated_by: None,
     };
     let mut alpha = Matrix::zeros(form.rows(), targets.len());

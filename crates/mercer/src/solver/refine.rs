@@ -4,7 +4,7 @@
 //! nor what is said about it rests on the factorisation alone.
 
 use super::Solution;
-use super::certain::{Floor, UNITS, movement, shift_of_root};
+use super::certain::{Floor, movement, rounding_of_values, shift_of_root};
 use super::power::Minimum;
 use crate::kernel::{Kernel, Points};
 use crate::linalg::double::{self, Double};
@@ -31,13 +31,7 @@ pub(crate) struct Problem<'a> {
 
 impl<'a> Problem<'a> {
     /// The problem that a spectrum is the decomposition of, at the ridge γ.
-    pub fn of(
-        spectrum: &'a Spectrum,
-        kernel: &'a dyn Kernel,
-        points: &'a Points,
-        gamma: f64,
-        floor: Floor,
-    ) -> Self {
+    pub fn of(spectrum: &'a Spectrum, kernel: &'a dyn Kernel, points: &'a Points, gamma: f64, floor: Floor) -> Self {
         // Directions without eigenvalue are part of no function, but α would carry the rounding of K there into predictions. Where an
         // eigenvalue may hide there, leaving them out is the greater error unless γ is below rounding itself.
         let is_truncated = spectrum.is_truncated_at(gamma) && (floor.is_known() || gamma <= 2.0 * floor.noise);
@@ -192,10 +186,15 @@ impl Problem<'_> {
         .with_finite_error()
     }
 
+    /// ‖δK‖ of the rounding of kernel values.
+    fn noise(&self) -> f64 {
+        rounding_of_values(self.kernel, self.points) * f64::EPSILON * self.size
+    }
+
     /// ‖δK β + r‖: what the equation may be off, with the part of y that K's range may have turned away from.
     fn disturbance(&self, measured: &Measured) -> f64 {
         let turned = if self.truncated_by.is_some() { self.floor.turn() * measured.right_size } else { 0.0 };
-        UNITS * f64::EPSILON * self.size * measured.dual_size + measured.residual_size + turned
+        self.noise() * measured.dual_size + measured.residual_size + turned
     }
 
     /// A bound of ‖f̂ − f‖ at this ridge.
@@ -214,7 +213,7 @@ impl Problem<'_> {
             let moved = self.norm_error(measured);
             disturbance * measured.dual_size + (2.0 * norm + moved) * moved
         } else {
-            disturbance * (2.0 * measured.dual_size + 0.25 * disturbance / self.gamma)
+            (disturbance + measured.residual_size) * measured.dual_size + 0.25 * disturbance * disturbance / self.gamma
         };
         let taken = taken.unwrap_or(norm);
         Uncertainty { square: norm * norm, error: error + (norm * norm - taken * taken).abs() }

@@ -1,8 +1,8 @@
 //! From a spectrum to the minimiser: the m-power root, then α (or coefficients), refined and measured afresh.
 
 use super::Solution;
-use super::power::{self, Minimum};
 use super::certain::{Floor, is_global, movement, shift_of_root};
+use super::power::{self, Minimum};
 use super::refine::{Problem, Uncertainty, norm, refine};
 use crate::kernel::{Kernel, Points};
 use crate::linalg::Matrix;

@@ -88,7 +88,7 @@ impl Reduction {
         let mut path = spectrum.path(&parts);
         let mut minimum = power::minimise(&mut path, exponent, libm::log(lambda), None);
         // On its own landmarks, that is: FFᵀ has the eigenvalues that were seen.
-        let floor = Floor::of_factor(spectrum, self.rank());
+        let floor = Floor::of_factor(spectrum, kernel, &design.points, self.rank());
         minimum.is_counted &= is_global(&mut path, exponent, libm::log(lambda), &minimum, &floor);
         let gamma = minimum.log_ridge.map_or(f64::INFINITY, |t| libm::exp(t + libm::log(spectrum.weight_sum())));
         let problem = Problem::of(spectrum, kernel, &design.points, gamma, floor);

@@ -7,7 +7,7 @@ use crate::criterion::Folds;
 use crate::error::Result;
 use crate::linalg::side_by_side;
 use crate::linear::{
-    Features, Gamma, LassoSettings, LinearSolution, Likelihood, lasso, lasso_path, observed_tikhonov, validated,
+    Features, Gamma, LassoSettings, Likelihood, LinearSolution, lasso, lasso_path, observed_tikhonov, validated,
 };
 use crate::penalty::Penalty;
 

@@ -1,8 +1,8 @@
 //! What is known of an answer: its residual, its ridge and rounding, made into an error of predictions.
 
 use super::{Group, System, unit};
-use crate::solver::certain::Floor;
 use crate::linalg::double;
+use crate::solver::certain::Floor;
 use crate::solver::power::{Minimum, shift_of_ridge};
 use crate::solver::refine::{Problem, norm};
 use crate::solver::{Solution, spectral};
