@@ -78,10 +78,14 @@ pub struct LowRank {
 /// Digits below which predictions are not vouched for.
 const FEWEST_DIGITS: f64 = 2.0;
 
+/// Decimal digits up to a relative error. The fifteenth is never claimed: a bound to first order does not reach that far.
+fn digits_of(error: f64) -> f64 {
+    if error < 1.0 { (-libm::log10(error)).min(14.0) } else { 0.0 }
+}
+
 impl Certificate {
     pub(crate) fn new(solution: &Solution, check: Option<DecompositionCheck>) -> Self {
-        // The fifteenth digit is never claimed: a bound to first order does not reach that far.
-        let digits = (-libm::log10(solution.relative_error)).clamp(0.0, 14.0);
+        let digits = digits_of(solution.relative_error);
         let minimum = &solution.minimum;
         let reason = if !solution.relative_error.is_finite() || digits < FEWEST_DIGITS {
             let certain = if digits < 0.1 {
@@ -150,7 +154,7 @@ impl Certificate {
                 "the duality gap is {relative:.1e} of the objective, above {tolerance:.0e}; a larger λ may be needed"
             )
         });
-        let digits = if relative > 0.0 { (-libm::log10(relative)).clamp(0.0, 14.0) } else { 14.0 };
+        let digits = digits_of(relative);
         Certificate {
             stationary_points: usize::from(!is_zero),
             root_residual: if root_residual.is_finite() { root_residual } else { f64::MAX },

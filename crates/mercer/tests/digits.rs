@@ -5,7 +5,7 @@ mod reference;
 
 use mercer::kernel;
 use mercer::prelude::*;
-use reference::{load, matrix, numbers};
+use reference::{Random, load, matrix, numbers};
 use serde_json::Value;
 
 struct Found {
@@ -21,7 +21,7 @@ fn found(case: &Value) -> Found {
     let y = numbers(&case["y"]);
     let kernel = kernel::parse(case["kernel"].as_str().unwrap()).unwrap();
     let heights = |rows: &Matrix| {
-        let points = mercer::kernel::Points::new(rows);
+        let points = kernel::Points::new(rows);
         let mut out = vec![0.0; points.rows()];
         kernel.diagonal(&points, 0, &mut out);
         out
@@ -56,7 +56,8 @@ fn no_claim_is_above_the_truth() {
     for case in cases {
         let Found { holds, claimed, there, reason } = found(case);
         println!("{}: {holds}, {claimed} claimed, {there:.1} there {reason}", case["case"]);
-        assert!(claimed <= there, "{}: {claimed} digits are claimed, {there} are there", case["case"]);
+        // 0 is no claim.
+        assert!(claimed <= there.max(0.0), "{}: {claimed} digits are claimed, {there} are there", case["case"]);
         assert!(holds || !reason.contains("0.0 digits"), "{reason}");
     }
     assert_eq!(cases.len(), 15);
@@ -65,10 +66,10 @@ fn no_claim_is_above_the_truth() {
 /// What is far from the rounding of the kernel matrix keeps its digits.
 #[test]
 fn ordinary_problems_keep_their_digits() {
-    let x = Matrix::from_fn(150, 4, |i, j| (((i * i + 7 * i) * (3 + 2 * j) + 5 * j * i) % 101) as f64 / 30.0 - 1.5);
-    let y: Vec<f64> = (0..150)
-        .map(|i| (2.0 * x.get(i, 0)).sin() + x.get(i, 1) * x.get(i, 2) + ((i * 37 % 19) as f64 - 9.0) / 40.0)
-        .collect();
+    let mut random = Random::new(5);
+    let x = random.matrix(150, 4);
+    let y: Vec<f64> =
+        (0..150).map(|i| (2.0 * x.get(i, 0)).sin() + x.get(i, 1) * x.get(i, 2) + 0.2 * random.normal()).collect();
     for spec in ["gaussian(lengthscale=2)", "matern52(lengthscale=2)", "laplace(lengthscale=3)", "linear"] {
         for (exponent, fewest) in [(2.0, 6.0), (1.5, 4.0), (1.0, 4.0), (0.7, 4.0)] {
             for lambda in [1e-2, 1e-4, 1e-6] {

@@ -120,15 +120,23 @@ pub(crate) fn shift_of_root(minimum: &Minimum, exponent: f64, share: f64) -> Opt
     if !(share < 0.5) {
         return None;
     }
-    let bend = 0.5 * (2.0 - exponent).abs();
-    let open = bend * -libm::log1p(-share) + minimum.root_residual * minimum.firmness.abs();
-    // The share s in h′ = 1 − (2 − m)s is a quotient of such sums; five times as much bounds what it may be off.
-    let firm = minimum.firmness - 10.0 * bend * share;
+    let half = 0.5 * (2.0 - exponent).abs();
+    let open = half * -libm::log1p(-share) + minimum.root_residual * minimum.firmness.abs();
+    // s in h′ = 1 − (2 − m)s changes by at most 2.5 times as much as log N, to first order.
+    let firm = minimum.firmness - 6.0 * half * share;
+    // |h″| = |2 − m|·|s′|, |s′| ≤ ½ and ≤ 2 min(s, 1 − s), which grows by e at most within a half of t.
+    let s = slope_share(minimum, exponent);
+    let bend = 2.0 * half * (2.0 * std::f64::consts::E * s.min(1.0 - s)).min(0.5);
     let room = firm * firm - 2.0 * bend * open;
-    let near = (firm > 0.0 && room >= 0.0).then(|| 2.0 * open / (firm + room.sqrt()));
+    let near = (firm > 0.0 && room >= 0.0).then(|| 2.0 * open / (firm + room.sqrt())).filter(|shift| *shift <= 0.5);
     // For m > 1 the slope is nowhere less than this.
     let far = (exponent > 1.0).then(|| open / (exponent - 1.0).min(1.0));
     near.into_iter().chain(far).reduce(f64::min)
+}
+
+/// s of h′ = 1 − (2 − m)s, the mean of γ/(d + γ) over the parts of f.
+fn slope_share(minimum: &Minimum, exponent: f64) -> f64 {
+    ((1.0 - minimum.firmness) / (2.0 - exponent)).clamp(0.0, 1.0)
 }
 
 /// ‖f_μ − f_ν‖/‖f‖ for ridges whose logarithms differ by at most this: ‖∂f/∂t‖² = Σ p² d z²/(d + γ)² ≤ s‖f‖².
@@ -136,8 +144,7 @@ pub(crate) fn movement(minimum: &Minimum, exponent: f64, shift: f64) -> f64 {
     if shift == 0.0 {
         return 0.0;
     }
-    let share = ((1.0 - minimum.firmness) / (2.0 - exponent)).clamp(0.0, 1.0);
-    (share + 0.5 * shift).min(1.0).sqrt() * libm::expm1(shift)
+    (slope_share(minimum, exponent) + 0.5 * shift).min(1.0).sqrt() * libm::expm1(shift)
 }
 
 /// Whether the minimum that was found is proved to be the global one for every matrix that K can be.
@@ -191,7 +198,10 @@ impl<C: Curve> Proof<'_, C> {
         let norm = libm::exp(0.5 * (point.log_norm - self.curve.log_unit()));
         let residual = (point.train * total).sqrt();
         let Floor { noise, smallest, .. } = self.floor;
-        let (norm_error, residual_error) = if self.floor.is_known() {
+        // Whatever K's small eigenvalues are.
+        let dual = residual / gamma;
+        let (mut norm_error, mut residual_error) = (noise * dual * dual * (1.0 + 0.25 * noise / gamma), noise * dual);
+        if self.floor.is_known() {
             let whole = (self.curve.zero_train() * total).sqrt();
             // Two bounds of ‖α‖ where K has eigenvalues: the first is a difference that rounding may spoil.
             let dual = ((point.train - self.null_train).max(0.0) * total).sqrt() / gamma;
@@ -199,11 +209,9 @@ impl<C: Curve> Proof<'_, C> {
             let turned = if self.null_train > 0.0 { self.floor.turn() * whole } else { 0.0 };
             let disturbance = noise * dual + turned;
             let moved = disturbance * self.floor.steepness(gamma);
-            (noise * dual * dual + (2.0 * norm + moved) * moved, disturbance * gamma / (smallest + gamma) + turned)
-        } else {
-            let dual = residual / gamma;
-            (noise * dual * dual * (1.0 + 0.25 * noise / gamma), noise * dual)
-        };
+            norm_error = norm_error.min(noise * dual * dual + (2.0 * norm + moved) * moved);
+            residual_error = residual_error.min(disturbance * gamma / (smallest + gamma) + turned);
+        }
         let square = norm * norm;
         let share = norm_error / square;
         let half = self.exponent / 2.0;
@@ -282,7 +290,7 @@ impl<C: Curve> Proof<'_, C> {
             let (centre, radius) = (0.5 * (a + b), 0.5 * (b - a));
             let own = self.at(centre);
             let rounding = 16.0 * f64::EPSILON * (1.0 + centre.abs() + self.log_lambda.abs() + own.h.abs());
-            let reach = (own.slope.abs() + 10.0 * half * own.log_norm_error) * radius
+            let reach = (own.slope.abs() + 6.0 * half * own.log_norm_error) * radius
                 + 0.5 * half * radius * radius
                 + half * own.log_norm_error
                 + rounding;

@@ -32,9 +32,11 @@ pub(crate) struct Problem<'a> {
 impl<'a> Problem<'a> {
     /// The problem that a spectrum is the decomposition of, at the ridge γ.
     pub fn of(spectrum: &'a Spectrum, kernel: &'a dyn Kernel, points: &'a Points, gamma: f64, floor: Floor) -> Self {
-        // Directions without eigenvalue are part of no function, but α would carry the rounding of K there into predictions. Where an
-        // eigenvalue may hide there, leaving them out is the greater error unless γ is below rounding itself.
-        let is_truncated = spectrum.is_truncated_at(gamma) && (floor.is_known() || gamma <= 2.0 * floor.noise);
+        // Directions without eigenvalue are part of no function, but α would carry the rounding of K there into predictions, ε/γ of what y
+        // has in them. Leaving them out costs the turn of K's range, 2ε/d, where it is known that K has no eigenvalue there; where that is
+        // not known it is the greater error unless γ is below rounding itself.
+        let is_truncated = spectrum.is_truncated_at(gamma)
+            && if floor.is_known() { gamma < 0.5 * floor.smallest } else { gamma <= 2.0 * floor.noise };
         Problem {
             kernel,
             points,
