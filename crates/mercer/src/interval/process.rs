@@ -59,17 +59,24 @@ impl Process {
         let means = multiply(projected, &Matrix::column_vector(self.coordinates.clone())).into_vec();
         let count = spectrum.rows() as f64 + f64::from(u8::from(spectrum.has_offset()));
         let noise = count * self.noise_of_mean;
-        let mut known = vec![0.0; projected.rows()];
+        // k(x, x) − Σ M²/(d + γ) as what no direction explains, and Σ M²γ/(d(d + γ)): of a linear function the first is 0 but for
+        // rounding, of which γ → 0 would leave nothing else.
+        let is_linear = spectrum.linear_scale().is_some();
+        let (mut explained, mut left) = (vec![0.0; projected.rows()], vec![0.0; projected.rows()]);
         for (k, d) in spectrum.eigenvalues().iter().enumerate().filter(|(_, d)| **d > 0.0) {
-            known.iter_mut().zip(projected.col(k)).for_each(|(sum, m)| *sum += m / (d + self.gamma) * m);
+            let within = if is_linear { *d } else { d + self.gamma };
+            for (row, m) in projected.col(k).iter().enumerate() {
+                explained[row] += m / within * m;
+                left[row] += if is_linear { m / within * m * (self.gamma / (d + self.gamma)) } else { 0.0 };
+            }
         }
         means
             .iter()
-            .zip(diagonal)
-            .zip(known)
-            .map(|((mean, own), known)| {
-                let unknown = self.variance * (own - known).max(0.0);
-                (mean + self.constant, (unknown + noise).sqrt())
+            .enumerate()
+            .map(|(row, mean)| {
+                let beyond = (diagonal[row] - explained[row]).max(0.0);
+                let beyond = if is_linear && beyond < 1e-12 * diagonal[row] { 0.0 } else { beyond };
+                (mean + self.constant, (self.variance * (beyond + left[row]) + noise).sqrt())
             })
             .collect()
     }
