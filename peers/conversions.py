@@ -70,7 +70,7 @@ threshold = 1.35 * huber.scale_
 case("HuberRegressor", "y", ["--loss", f"huber(threshold={float(threshold)!r})", "--kernel", "linear"],
      0.5 * huber.scale_ / (2 * n), {"alpha_times_scale": 0.5 * huber.scale_}, huber.predict(X))
 ridge = Ridge(alpha=0.8).fit(X, y)
-case("Ridge", "y", ["--loss", "squared", "--kernel", "linear"], 0.8 / n, {"alpha": 0.8, "glmnet_lambda": 0.8 / n},
+case("Ridge", "y", ["--loss", "squared", "--kernel", "linear"], 0.8 / n, {"alpha": 0.8, "glmnet_lambda": 0.8 / n * np.std(y)},
      ridge.predict(X))
 krr = KernelRidge(alpha=0.8, kernel="rbf", gamma=gamma).fit(X, y)
 case("KernelRidge", "y", ["--loss", "squared", "--kernel", gaussian, "--no-offset"], 0.8 / n,

@@ -7,6 +7,7 @@
 
 use mercer::equivalence::convention::{LIBSVM, SCIKIT_LEARN};
 use mercer::kernel::Kernel;
+use mercer::linear::lasso::to_glmnet;
 use mercer::penalty::Penalty;
 use mercer::{Model, Summary};
 use serde_json::{Map, Value, json};
@@ -31,10 +32,17 @@ pub fn of(model: &Model, summary: &Summary) -> Vec<Conversion> {
     let Some(ridge) = summary.effective_ridge else { return Vec::new() };
     let n = summary.rows as f64;
     let is_linear = model.kernel().linear_scale() == Some(1.0);
-    let mut all = penalty(summary.loss.split('(').next().unwrap_or_default(), n, ridge, is_linear);
+    let mut all = penalty(summary.loss.split('(').next().unwrap_or_default(), n, ridge, is_linear, deviation(summary));
     all.extend(width(&**model.kernel()));
     all.retain(|conversion| conversion.value.is_finite());
     all
+}
+
+/// s, the standard deviation of y with the divisor n, from R² and the training error. glmnet divides y by it; without an offset by
+/// another number, which the model does not hold.
+fn deviation(summary: &Summary) -> Option<f64> {
+    let left = 1.0 - summary.train_r2?;
+    (summary.has_offset && left > 1e-9).then(|| summary.train_rmse / left.sqrt())
 }
 
 /// Penalties of linear functions: others halve the squared error.
@@ -43,13 +51,21 @@ fn sparse(summary: &Summary) -> Option<Vec<Conversion>> {
     let (lambda, n) = (summary.lambda, summary.rows as f64);
     let alpha = |value, of| Conversion { name: "alpha", value, of };
     match name {
-        "lasso" => Some(vec![alpha(lambda / 2.0, "scikit-learn's Lasso (glmnet's lambda)")]),
+        "lasso" => {
+            let glmnet = Conversion { name: "glmnet_lambda", value: lambda / 2.0, of: "glmnet with alpha = 1" };
+            Some(vec![alpha(lambda / 2.0, "scikit-learn's Lasso"), glmnet])
+        }
         "kernel-lasso" => Some(vec![alpha(lambda / 2.0, "scikit-learn's Lasso on the kernel matrix")]),
         "elastic-net" => {
             let Ok(Penalty::ElasticNet { ratio }) = Penalty::parse(&summary.penalty) else { return Some(Vec::new()) };
             let (value, share) = mercer::linear::lasso::to_alpha_and_l1_ratio(lambda, ratio);
             let l1_ratio = Conversion { name: "l1_ratio", value: share, of: "the same" };
-            Some(vec![alpha(value, "scikit-learn's ElasticNet"), l1_ratio])
+            let mut all = vec![alpha(value, "scikit-learn's ElasticNet"), l1_ratio];
+            if let Some((value, share)) = deviation(summary).map(|s| to_glmnet(lambda, ratio, s)) {
+                all.push(Conversion { name: "glmnet_lambda", value, of: "glmnet" });
+                all.push(Conversion { name: "glmnet_alpha", value: share, of: "the same" });
+            }
+            Some(all)
         }
         "tikhonov" if summary.penalty.contains("identity") => Some(vec![alpha(n * lambda, "scikit-learn's Ridge")]),
         "tikhonov" | "none" => Some(Vec::new()),
@@ -57,7 +73,7 @@ fn sparse(summary: &Summary) -> Option<Vec<Conversion>> {
     }
 }
 
-fn penalty(loss: &str, n: f64, ridge: f64, is_linear: bool) -> Vec<Conversion> {
+fn penalty(loss: &str, n: f64, ridge: f64, is_linear: bool, deviation: Option<f64>) -> Vec<Conversion> {
     let cost = |of| Conversion { name: "C", value: LIBSVM.parameter(ridge, n), of };
     let alpha = |value, of| Conversion { name: "alpha", value, of };
     let glmnet = |value, of| Conversion { name: "glmnet_lambda", value, of };
@@ -81,8 +97,8 @@ fn penalty(loss: &str, n: f64, ridge: f64, is_linear: bool) -> Vec<Conversion> {
         _ => Vec::new(),
     };
     match (loss, is_linear) {
-        // It divides y by its deviation first, and its lambda, too: the ridge only if that is 1.
-        ("squared", true) => all.push(glmnet(ridge, "glmnet with alpha = 0 on y of deviation 1")),
+        // It divides y by its deviation s first, so that its ridge is lambda/s.
+        ("squared", true) => all.extend(deviation.map(|s| glmnet(s * ridge, "glmnet with alpha = 0"))),
         ("logistic", true) => all.push(glmnet(2.0 * ridge, "glmnet with alpha = 0")),
         _ => {}
     }
@@ -104,7 +120,7 @@ fn width(kernel: &dyn Kernel) -> Option<Conversion> {
 /// `C = 2.08 in LIBSVM and scikit-learn's SVC, gamma = 0.25`
 pub fn line(all: &[Conversion]) -> Option<String> {
     let part = |conversion: &Conversion| match conversion.of {
-        "the same" => format!("{} = {}", conversion.name, short(conversion.value)),
+        "the same" => format!("{} = {}", conversion.name.replace("glmnet_", ""), short(conversion.value)),
         of => {
             let name = conversion.name.replace("glmnet_", "").replace("_times_scale", " · scale_");
             format!("{name} = {} in {of}", short(conversion.value))

@@ -214,6 +214,8 @@ pub fn certificate_line(certificate: &Certificate, is_zero: bool) -> String {
             format!("{digits} digits, measured on {} of its own points", integer(*points))
         }
         Some(Rounding { bound: None, .. }) => format!("about {digits} digits"),
+        _ if digits <= 0.0 => "no digit of the predictions is certain".to_owned(),
+        _ if !certificate.holds => format!("only {digits} digits are certain"),
         _ => format!("at least {digits} digits"),
     });
     parts.join(", ")

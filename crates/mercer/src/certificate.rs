@@ -78,19 +78,31 @@ pub struct LowRank {
 /// Digits below which predictions are not vouched for.
 const FEWEST_DIGITS: f64 = 2.0;
 
+/// Decimal digits up to a relative error. The fifteenth is never claimed: a bound to first order does not reach that far.
+fn digits_of(error: f64) -> f64 {
+    if error < 1.0 { (-libm::log10(error)).min(14.0) } else { 0.0 }
+}
+
 impl Certificate {
     pub(crate) fn new(solution: &Solution, check: Option<DecompositionCheck>) -> Self {
-        // The fifteenth digit is never claimed: a bound to first order does not reach that far.
-        let digits = (-libm::log10(solution.relative_error)).clamp(0.0, 14.0);
+        let digits = digits_of(solution.relative_error);
         let minimum = &solution.minimum;
         let reason = if !solution.relative_error.is_finite() || digits < FEWEST_DIGITS {
+            let certain = if digits < 0.1 {
+                "no digit is certain".to_owned()
+            } else {
+                format!("only {digits:.1} digits are certain")
+            };
             Some(format!(
-                "only {digits:.1} digits are certain: the ridge is at the rounding level of the kernel matrix \
-                 (condition number {:.0e}); a larger λ is needed",
+                "{certain}: the ridge is at the rounding level of the kernel matrix (condition number {:.0e}); a larger λ is needed",
                 solution.condition
             ))
         } else if !minimum.is_counted {
-            Some("two stationary points meet to rounding; their number is not proved".to_owned())
+            Some(
+                "the global minimum is not proved: two stationary points meet to rounding, or one may hide below the rounding of the \
+                 kernel matrix; a larger λ or an exponent of at least 1 is needed"
+                    .to_owned(),
+            )
         } else if minimum.root_residual > 1e-11 {
             Some(format!("the effective ridge is only known to {:.0e}", minimum.root_residual))
         } else {
@@ -142,7 +154,7 @@ impl Certificate {
                 "the duality gap is {relative:.1e} of the objective, above {tolerance:.0e}; a larger λ may be needed"
             )
         });
-        let digits = if relative > 0.0 { (-libm::log10(relative)).clamp(0.0, 14.0) } else { 14.0 };
+        let digits = digits_of(relative);
         Certificate {
             stationary_points: usize::from(!is_zero),
             root_residual: if root_residual.is_finite() { root_residual } else { f64::MAX },

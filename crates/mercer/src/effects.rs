@@ -2,8 +2,8 @@
 //!
 //! Standard errors of the averages are those of kernel regularised least squares (Hainmueller and Hazlett 2014), at fixed γ:
 //! an average effect is gᵀα with g the average of the derivatives of k(·, xᵢ), and α = G⁺y, so that its variance is
-//! σ̂²‖G⁺g‖². σ̂² = Σ w(y − f − b)² / (n − tr(2H − H²)), the residual variance with the degrees of freedom that make it
-//! unbiased where f is (H the hat matrix, offset included). Row weights are read as inverse variances.
+//! σ̂²‖G⁺g‖². σ̂² = (n/W) Σ w(y − f − b)² / (n − tr(2H − H²)), the residual variance of a row of mean weight with the degrees of freedom
+//! that make it unbiased where f is (H the hat matrix, offset included). Row weights are read as inverse variances.
 //! Neither the choice of λ nor the bias that λ brings is part of these errors.
 //!
 //! ```
@@ -262,14 +262,16 @@ fn summarised(
     refitted: Option<&Refitted<'_>>,
 ) -> TargetEffects {
     let noise = refitted.and_then(|refitted| noise(refitted, t));
+    // That of a row of weight 1, which the variances of the coefficients are in units of.
+    let unit = refitted.map_or(1.0, |refitted| refitted.spectrum.weight_sum() / refitted.spectrum.rows() as f64).sqrt();
     let effect = |found: &Found| {
         let values = &found.values[t];
         let mut sorted = values.clone();
         sorted.sort_unstable_by(f64::total_cmp);
         let count = values.len() as f64;
-        let error = refitted
-            .zip(noise)
-            .map(|(refitted, noise)| noise * refitted.spectrum.response(&found.average, refitted.gamma(t)).sqrt());
+        let error = refitted.zip(noise).map(|(refitted, noise)| {
+            noise * unit * refitted.spectrum.response(&found.average, refitted.gamma(t)).sqrt()
+        });
         Effect {
             column: found.column.clone(),
             versus: found.versus.clone(),
@@ -284,7 +286,7 @@ fn summarised(
     TargetEffects { target: name.to_owned(), of, class, noise, effects: found.iter().map(effect).collect() }
 }
 
-/// σ̂ with n − tr(2H − H²) degrees of freedom; `None` where they are used up.
+/// σ̂ of a row of mean weight, with n − tr(2H − H²) degrees of freedom; `None` where they are used up.
 fn noise(refitted: &Refitted<'_>, t: usize) -> Option<f64> {
     let spectrum = &refitted.spectrum;
     let gamma = refitted.gamma(t);
@@ -295,7 +297,7 @@ fn noise(refitted: &Refitted<'_>, t: usize) -> Option<f64> {
     let offset = f64::from(u8::from(spectrum.has_offset()));
     let left = known + (n - offset - spectrum.eigenvalues().len() as f64);
     let ridge = refitted.log_ridges[t].map_or(f64::INFINITY, libm::exp);
-    let squares = spectrum.path(&[&refitted.targets[t]]).train_mse(ridge) * spectrum.weight_sum();
+    let squares = spectrum.path(&[&refitted.targets[t]]).train_mse(ridge) * n;
     (left > 1e-6 * n).then(|| (squares / left).sqrt())
 }
 

@@ -38,9 +38,9 @@
 //! ```
 
 mod grouped;
-mod normal;
 mod process;
 mod refits;
+mod student;
 
 use crate::clip::within;
 use crate::criterion::{Criterion, Folds};
@@ -259,7 +259,7 @@ impl<'m> Intervals<'m> {
                         }
                     }
                     Source::Process(processes) => {
-                        let half = normal::two_sided(self.level);
+                        let half = student::two_sided(self.level, processes[t].freedom);
                         for (mean, deviation) in processes[t].at(spectrum, &projected, &own) {
                             lower.push(mean - half * deviation);
                             upper.push(mean + half * deviation);

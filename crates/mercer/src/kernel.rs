@@ -73,6 +73,13 @@ pub trait Kernel: Debug + Send + Sync {
     /// rules (`lengthscale=median`) by numbers.
     fn fitted_to(&self, points: &Points, weights: Option<&[f64]>) -> Result<SharedKernel>;
 
+    /// The dimension of the space of functions that this kernel spans, with so many features; `None` if it has no bound, or none
+    /// that is known.
+    fn span(&self, features: usize) -> Option<Span> {
+        let _ = features;
+        None
+    }
+
     /// Refuses points of another shape than the kernel was made for, and parameters that are still rules. A
     /// kernel that came out of [`fitted_to`](Self::fitted_to) passes for the points it was fitted to.
     fn check(&self, features: usize, code_columns: usize) -> Result<()> {
@@ -163,6 +170,15 @@ pub trait Kernel: Debug + Send + Sync {
     fn is_precomputed(&self) -> bool {
         false
     }
+}
+
+/// A space of functions with finitely many dimensions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Span {
+    /// An upper bound of how many.
+    pub dimension: usize,
+    /// Whether constants are certain to be among them, and counted.
+    pub has_constant: bool,
 }
 
 /// The step of central differences: the cube root of eps balances rounding against curvature.

@@ -17,9 +17,9 @@
 //! # Other conventions
 //!
 //! There is no ½ anywhere. scikit-learn's `Lasso(alpha)` and glmnet minimise (1/2n)‖r‖² + alpha‖w‖₁: alpha = λ/2.
-//! `ElasticNet(alpha, l1_ratio)` and glmnet's (lambda, alpha) have alpha(l1_ratio‖w‖₁ + (1 − l1_ratio)/2·‖w‖²), half
+//! `ElasticNet(alpha, l1_ratio)` has alpha(l1_ratio‖w‖₁ + (1 − l1_ratio)/2·‖w‖²), half
 //! of our objective when alpha·l1_ratio = λ·ratio/2 and alpha(1 − l1_ratio) = λ(1 − ratio): see
-//! [`lasso::to_alpha_and_l1_ratio`]. `Ridge(alpha)`: alpha = nλ. LIBLINEAR, `LinearSVC(C)`, `LinearSVR(C)` and
+//! [`lasso::to_alpha_and_l1_ratio`]. glmnet's (lambda, alpha) are those of y divided by its deviation: [`lasso::to_glmnet`]. `Ridge(alpha)`: alpha = nλ. LIBLINEAR, `LinearSVC(C)`, `LinearSVR(C)` and
 //! `LogisticRegression(C)` minimise ½‖w‖² + C Σ loss: C = 1/(2nλ).
 
 pub mod cross_validation;
@@ -98,23 +98,55 @@ pub struct LassoPath {
 impl LassoPath {
     /// (AIC, BIC) of every solution on the rows it was fitted to; `None` where its degrees of freedom are not known.
     pub fn aic_bic(&self, x: &Features, y: &[f64], weights: Option<&[f64]>) -> Result<Vec<Option<(f64, f64)>>> {
-        let total = check(x, y, weights)?;
+        check(x, y, weights)?;
         self.solutions
             .iter()
             .map(|solution| {
                 let predicted = solution.predict(x)?;
-                let square = |i: usize| weights.map_or(1.0, |w| w[i]) * (y[i] - predicted[i]).powi(2);
-                let error = (0..y.len()).map(square).sum::<f64>() / total;
-                Ok(solution.dof.map(|dof| aic_bic(error, total, dof)))
+                let residuals = y.iter().zip(&predicted).map(|(y, f)| y - f);
+                Ok(solution.dof.map(|dof| Likelihood::of(weights, y.len()).aic_bic(residuals, dof)))
             })
             .collect()
     }
 }
 
-/// W ln(train error) + 2 dof and W ln(train error) + ln W · dof, for a train error (1/W) Σ w r².
-pub fn aic_bic(train_error: f64, total_weight: f64, dof: f64) -> (f64, f64) {
-    let fit = total_weight * libm::log(train_error);
-    (fit + 2.0 * dof, fit + libm::log(total_weight) * dof)
+/// n ln(train error) + 2 dof and n ln(train error) + ln n · dof, for n rows and a train error (1/n) Σ r².
+pub fn aic_bic(train_error: f64, rows: f64, dof: f64) -> (f64, f64) {
+    let fit = rows * libm::log(train_error);
+    (fit + 2.0 * dof, fit + libm::log(rows) * dof)
+}
+
+/// What a weight says of the noise: Var(yᵢ) = σ²/wᵢ, so that a row of weight 0 says nothing, and n counts the others. In the
+/// likelihood n ln(Σ w r²/n) − Σ ln wᵢ the unit of the weights cancels.
+pub(crate) struct Likelihood<'a> {
+    weights: Option<&'a [f64]>,
+    /// How many rows have a weight.
+    pub rows: f64,
+    /// The geometric mean of the positive weights.
+    unit: f64,
+}
+
+impl<'a> Likelihood<'a> {
+    pub fn of(weights: Option<&'a [f64]>, rows: usize) -> Self {
+        let logs: Vec<f64> = weights.unwrap_or_default().iter().filter(|w| **w > 0.0).map(|w| libm::log(*w)).collect();
+        match weights {
+            None => Likelihood { weights, rows: rows as f64, unit: 1.0 },
+            Some(_) => {
+                let unit = libm::exp(logs.iter().sum::<f64>() / logs.len().max(1) as f64);
+                Likelihood { weights, rows: logs.len() as f64, unit }
+            }
+        }
+    }
+
+    pub fn aic_bic(&self, residuals: impl Iterator<Item = f64>, dof: f64) -> (f64, f64) {
+        let weight = |i: usize| self.weights.map_or(1.0, |w| w[i]);
+        self.aic_bic_of_sum(residuals.enumerate().map(|(i, r)| weight(i) * r * r).sum(), dof)
+    }
+
+    /// From Σ w r².
+    pub fn aic_bic_of_sum(&self, sum: f64, dof: f64) -> (f64, f64) {
+        aic_bic(sum / self.unit / self.rows, self.rows, dof)
+    }
 }
 
 /// Refuses a target, weights or features that do not fit together, and returns W.

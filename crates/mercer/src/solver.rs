@@ -1,5 +1,6 @@
 //! Solvers: from a decomposition (or a factorisation) to the minimiser.
 
+pub(crate) mod certain;
 pub(crate) mod cholesky;
 pub(crate) mod conjugate_gradient;
 pub mod constrained;
@@ -52,6 +53,14 @@ impl Solution {
         let numbers = self.coefficients.iter_mut().chain(&mut self.fitted);
         numbers.chain([&mut self.offset, &mut self.norm]).for_each(|x| *x = libm::ldexp(*x, power));
         self.train_mse = libm::ldexp(self.train_mse, 2 * power);
+        self
+    }
+
+    /// An error that is not known is as large as the spread.
+    fn with_finite_error(mut self) -> Self {
+        if !self.relative_error.is_finite() {
+            self.relative_error = 1.0;
+        }
         self
     }
 

@@ -125,6 +125,11 @@ impl Spectrum {
 
     /// G⁻¹ of a vector in scaled coordinates, restricted to the basis: Q (D + γ)⁻¹ Qᵀ v + (v outside)/γ.
     pub(crate) fn solve_scaled(&self, v: &[f64], gamma: f64) -> Vec<f64> {
+        self.solve_in(v, gamma, self.is_truncated_at(gamma))
+    }
+
+    /// The same; directions without eigenvalue are left out if `truncated`.
+    pub(crate) fn solve_in(&self, v: &[f64], gamma: f64, truncated: bool) -> Vec<f64> {
         let column = Matrix::column_vector(v.to_vec());
         let mut coordinates = self.basis.apply_transposed(&column);
         let full = self.basis.cols() + usize::from(self.offset) == self.rows();
@@ -133,7 +138,7 @@ impl Spectrum {
             v.iter().zip(inside.as_slice()).map(|(a, b)| (a - b) / gamma).collect()
         });
         for (c, d) in coordinates.as_mut_slice().iter_mut().zip(&self.eigenvalues) {
-            *c = self.divide(*c, *d, gamma);
+            *c = divide(*c, *d, gamma, truncated);
         }
         let mut solved = self.basis.apply(&coordinates).as_slice().to_vec();
         if let Some(outside) = outside {
@@ -144,10 +149,15 @@ impl Spectrum {
 
     /// α of the ridge solution at γ = Wμ (in the target's own units), original coordinates.
     pub(crate) fn dual(&self, target: &Target, gamma: f64) -> Vec<f64> {
+        self.dual_in(target, gamma, self.is_truncated_at(gamma))
+    }
+
+    /// The same; directions without eigenvalue are left out if `truncated`.
+    pub(crate) fn dual_in(&self, target: &Target, gamma: f64, truncated: bool) -> Vec<f64> {
         let coordinates: Vec<f64> =
-            target.z.iter().zip(&self.eigenvalues).map(|(z, d)| self.divide(*z, *d, gamma)).collect();
+            target.z.iter().zip(&self.eigenvalues).map(|(z, d)| divide(*z, *d, gamma, truncated)).collect();
         let mut beta = self.basis.apply(&Matrix::column_vector(coordinates)).as_slice().to_vec();
-        if !self.is_truncated_at(gamma) {
+        if !truncated {
             beta.iter_mut().zip(&target.outside).for_each(|(b, o)| *b += o / gamma);
         }
         self.unscale(&mut beta);
@@ -158,7 +168,7 @@ impl Spectrum {
     /// α at several γ (none stands for the zero function), n × γ, without row weights: one product for all.
     pub(crate) fn duals(&self, target: &Target, gammas: &[Option<f64>]) -> Matrix {
         let coordinates = Matrix::from_fn(self.eigenvalues.len(), gammas.len(), |k, l| {
-            gammas[l].map_or(0.0, |gamma| self.divide(target.z[k], self.eigenvalues[k], gamma))
+            gammas[l].map_or(0.0, |gamma| divide(target.z[k], self.eigenvalues[k], gamma, self.is_truncated_at(gamma)))
         });
         let mut alpha = self.basis.apply(&coordinates);
         for (l, gamma) in gammas.iter().enumerate() {
@@ -175,22 +185,10 @@ impl Spectrum {
         self.eigenvalues.iter().rev().copied().find(|d| *d > 0.0).unwrap_or(0.0)
     }
 
-    /// ‖z/(d + γ)‖ over the directions with an eigenvalue, in the target's own units.
-    pub(crate) fn visible_dual_size(&self, target: &Target, gamma: f64) -> f64 {
-        let terms = target.z.iter().zip(&self.eigenvalues).filter(|(_, d)| **d > 0.0);
-        let sum: f64 = terms.map(|(z, d)| z / (d + gamma)).map(|v| v * v).sum();
-        libm::ldexp(sum.sqrt(), target.power)
-    }
-
     /// Whether γ is so small that directions without eigenvalue are left out of α. They are part of no
     /// function, but their coefficients z/γ would carry the rounding of K into the predictions.
     pub(crate) fn is_truncated_at(&self, gamma: f64) -> bool {
         gamma <= 1e-8 * self.largest()
-    }
-
-    /// c/(d + γ), or 0 in a direction that is left out.
-    fn divide(&self, c: f64, d: f64, gamma: f64) -> f64 {
-        if d == 0.0 && self.is_truncated_at(gamma) { 0.0 } else { c / (d + gamma) }
     }
 
     /// The part of a vector in scaled coordinates that lies in directions with an eigenvalue.
@@ -223,6 +221,13 @@ impl Spectrum {
             Kind::Gram { size } => *size,
             Kind::Linear { .. } => self.largest(),
         }
+    }
+
+    /// ε: how far K and this decomposition can be from each other, as a norm, given the rounding of values in units of epsilon.
+    pub(crate) fn rounding(&self, of_values: f64) -> f64 {
+        let n = self.rows();
+        let decomposed = self.check.residual * n as f64 * f64::EPSILON + build::noise_level(n);
+        of_values * f64::EPSILON * self.size() + decomposed * self.largest()
     }
 
     /// Q c.
@@ -318,6 +323,11 @@ impl Spectrum {
             .collect();
         Some(blocks.into_iter().flatten().collect())
     }
+}
+
+/// c/(d + γ), or 0 in a direction that is left out.
+fn divide(c: f64, d: f64, gamma: f64, truncated: bool) -> f64 {
+    if d == 0.0 && truncated { 0.0 } else { c / (d + gamma) }
 }
 
 /// A row that has no part in the directions without eigenvalue has rounding there; divided by a tiny γ, that

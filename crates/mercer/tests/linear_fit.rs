@@ -187,3 +187,71 @@ fn extremes_of_lambda_end() {
     assert!(tiny.iter().all(|y| *y != 0.0 && y.is_subnormal()));
     assert!(LinearFit::new(Penalty::Lasso).fit(&x, &tiny).is_ok());
 }
+
+/// sigma, standard errors, AIC() and BIC() of R's lm(y ~ a + b, weights = w), computed in 40 digits from their formulas, as the weight of
+/// the first row passes a power of two; and times any constant.
+#[test]
+fn weights_are_inverse_variances_in_any_unit() {
+    let a = [0.5, 1.2, -0.7, 2.1, 0.3, -1.4, 0.9, 1.7, -0.2, 0.6];
+    let b = [1.1, -0.4, 0.8, 0.2, -1.3, 0.5, 1.9, -0.6, 0.1, -0.9];
+    let y = Matrix::column_vector(vec![1.3, 3.9, -1.0, 4.8, 3.1, -2.6, 0.6, 5.3, 0.4, 3.2]);
+    let x = Matrix::from_fn(10, 2, |i, j| if j == 0 { a[i] } else { b[i] });
+    let to_r = 10.0 * (1.0 + (2.0 * std::f64::consts::PI).ln());
+    for (first, sigma, errors, aic, bic) in [
+        (
+            1.99,
+            0.3043482667276417,
+            [0.1080353579352913, 0.0966205108364619, 0.100769178741493],
+            8.332234204859926,
+            9.542574576836109,
+        ),
+        (
+            2.0,
+            0.3046656533140222,
+            [0.1081319673988024, 0.09672001684420274, 0.1008321394753411],
+            8.348067598058184,
+            9.558407970034367,
+        ),
+        (
+            63.0,
+            0.4404410146025179,
+            [0.1436605934005886, 0.1388717739128825, 0.1093349321900919],
+            12.26931153575064,
+            13.47965190772683,
+        ),
+    ] {
+        for factor in [1.0, 0.013, 512.0] {
+            let weights: Vec<f64> = (0..10).map(|i| factor * if i == 0 { first } else { 1.0 }).collect();
+            let mean = weights.iter().sum::<f64>() / 10.0;
+            let fit = LinearFit::new(Penalty::None).scale(Scale::None);
+            let found = &fit.fit_weighted(&x, &y, Some(&weights)).unwrap().least_squares[0];
+            let near =
+                |got: f64, want: f64| assert!((got / want - 1.0).abs() < 1e-12, "{first} {factor}: {got}, {want}");
+            near(found.residual_deviation.unwrap() * mean.sqrt(), sigma * factor.sqrt());
+            near(found.intercept_deviation.unwrap(), errors[0]);
+            near(found.deviations.as_ref().unwrap()[0], errors[1]);
+            near(found.deviations.as_ref().unwrap()[1], errors[2]);
+            near(found.aic + to_r + 2.0, aic);
+            near(found.bic + to_r + 10f64.ln(), bic);
+        }
+    }
+}
+
+/// The Lasso by BIC keeps the same columns whatever the unit of the weights.
+#[test]
+fn criteria_do_not_know_the_unit_of_weights() {
+    let (x, y) = problem(60);
+    let y = Matrix::column_vector(y);
+    let kept = |first: f64, factor: f64| {
+        let weights: Vec<f64> = (0..60).map(|i| factor * if i == 0 { first } else { 1.0 }).collect();
+        let fit = LinearFit::new(Penalty::Lasso).criterion(Criterion::parse("bic").unwrap());
+        let found = fit.fit_weighted(&x, &y, Some(&weights)).unwrap();
+        (found.model.summaries()[0].support, found.model.summaries()[0].lambda)
+    };
+    let (support, lambda) = kept(1.99, 1.0);
+    for (first, factor) in [(2.0, 1.0), (1.99, 8.0), (1.99, 0.3)] {
+        let (other, at) = kept(first, factor);
+        assert_eq!(other, support, "{first} {factor}");
+        assert!((at / lambda - 1.0).abs() < 0.1, "{first} {factor}");
+    }
+}

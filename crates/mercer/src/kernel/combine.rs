@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Formula, Kernel, Point, Points, SharedKernel};
+use super::{Formula, Kernel, Point, Points, SharedKernel, Span};
 use crate::error::{Error, Result};
 use crate::linalg::Matrix;
 
@@ -66,6 +66,10 @@ impl Kernel for Scaled {
 
     fn is_precomputed(&self) -> bool {
         self.inner.is_precomputed()
+    }
+
+    fn span(&self, features: usize) -> Option<Span> {
+        self.inner.span(features)
     }
 
     fn linear_scale(&self) -> Option<f64> {
@@ -185,6 +189,22 @@ impl Kernel for Combined {
             return Err(Error::NotAKernel("a precomputed kernel stands alone: it has no other features".into()));
         }
         self.parts.iter().try_for_each(|part| part.check(features, code_columns))
+    }
+
+    /// Sums of functions of the parts, or of their products.
+    fn span(&self, features: usize) -> Option<Span> {
+        let parts: Option<Vec<Span>> = self.parts.iter().map(|part| part.span(features)).collect();
+        parts?.into_iter().reduce(|a, b| match self.how {
+            How::Sum => Span {
+                // The constant is counted once.
+                dimension: (a.dimension + b.dimension).saturating_sub(usize::from(a.has_constant && b.has_constant)),
+                has_constant: a.has_constant || b.has_constant,
+            },
+            How::Product => Span {
+                dimension: a.dimension.saturating_mul(b.dimension),
+                has_constant: a.has_constant && b.has_constant,
+            },
+        })
     }
 
     /// Those of the first part that has some: sums of distances in different units have none of their own.

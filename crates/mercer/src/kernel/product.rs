@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::points::fill_blocks;
-use super::{Formula, Kernel, Point, Points, SharedKernel};
+use super::{Formula, Kernel, Point, Points, SharedKernel, Span};
 use crate::error::{Error, Result};
 use crate::linalg::Matrix;
 use crate::simd::{LANES, vectorize};
@@ -85,6 +85,10 @@ impl Kernel for Linear {
         Some(1.0)
     }
 
+    fn span(&self, features: usize) -> Option<Span> {
+        Some(Span { dimension: features, has_constant: false })
+    }
+
     fn formula(&self) -> Option<Formula> {
         Some(Formula::Linear)
     }
@@ -148,6 +152,17 @@ impl Kernel for Polynomial {
 
     fn formula(&self) -> Option<Formula> {
         Some(Formula::Polynomial { degree: self.degree, constant: self.constant })
+    }
+
+    /// Polynomials of the degree in so many variables; without a constant all their terms have that degree.
+    fn span(&self, features: usize) -> Option<Span> {
+        let variables = if self.constant > 0.0 { features } else { features.saturating_sub(1) };
+        // C(variables + degree, degree), each step of which is a whole number.
+        let mut dimension: usize = 1;
+        for k in 1..=self.degree as usize {
+            dimension = dimension.checked_mul(variables + k)? / k;
+        }
+        Some(Span { dimension: if features == 0 { 1 } else { dimension }, has_constant: self.constant > 0.0 })
     }
 
     fn fitted_to(&self, points: &Points, _: Option<&[f64]>) -> Result<SharedKernel> {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::combine::has_at_top;
-use super::{Formula, Kernel, Point, Points, SharedKernel};
+use super::{Formula, Kernel, Point, Points, SharedKernel, Span};
 use crate::error::{Error, Result};
 use crate::linalg::Matrix;
 use crate::table::{Entry, Parameter};
@@ -213,6 +213,11 @@ impl Kernel for Normalized {
 
     fn largest_diagonal(&self) -> Option<f64> {
         Some(1.0)
+    }
+
+    /// Functions of the inner kernel's space, each divided by the same √k(x, x).
+    fn span(&self, features: usize) -> Option<Span> {
+        self.inner.span(features).map(|span| Span { has_constant: false, ..span })
     }
 
     fn fitted_to(&self, points: &Points, weights: Option<&[f64]>) -> Result<SharedKernel> {

@@ -65,10 +65,18 @@ impl LassoSettings<'_> {
     }
 }
 
-/// scikit-learn's (alpha, l1_ratio) of our (λ, ratio); glmnet calls them (lambda, alpha).
+/// scikit-learn's (alpha, l1_ratio) of our (λ, ratio).
 pub fn to_alpha_and_l1_ratio(lambda: f64, ratio: f64) -> (f64, f64) {
     let alpha = lambda * ratio / 2.0 + lambda * (1.0 - ratio);
     (alpha, if alpha > 0.0 { lambda * ratio / 2.0 / alpha } else { 1.0 })
+}
+
+/// glmnet's (lambda, alpha) of our (λ, ratio), for a target of standard deviation s (divisor n): it divides y by s first, so that
+/// lambda·alpha = λ·ratio/2 as above but lambda(1 − alpha) = s·λ(1 − ratio).
+pub fn to_glmnet(lambda: f64, ratio: f64, deviation: f64) -> (f64, f64) {
+    let (absolute, squared) = (lambda * ratio / 2.0, deviation * lambda * (1.0 - ratio));
+    let sum = absolute + squared;
+    (sum, if sum > 0.0 { absolute / sum } else { 1.0 })
 }
 
 /// The least λ at which w = 0: max |2x̃ⱼᵀ(w∘ỹ)/W|/ratio.

@@ -1,7 +1,7 @@
 //! Least squares, with as many digits as the numbers given can bear.
 
 use super::solve::{Precise, norm};
-use super::{Features, check};
+use super::{Features, Likelihood, check};
 use crate::error::{Error, Result};
 use crate::linalg::Matrix;
 use crate::linalg::double::{self, Double};
@@ -22,17 +22,18 @@ pub struct LeastSquares {
     pub condition: f64,
     /// Σ wᵢ rᵢ².
     pub residual_sum: f64,
-    /// √(Σ w r²/(W − rank − 1)), without the 1 if there is no offset; `None` where nothing is left over.
+    /// √(n/(n − rank − 1) · Σ w r²/W), without the 1 if there is no offset: the noise of a row of mean weight W/n, when a weight is the
+    /// inverse of a variance up to a factor and n counts the rows with a positive one; `None` where nothing is left over.
     pub residual_deviation: Option<f64>,
-    /// W ln(Σ w r²/W) + 2 dof: without the constants of the likelihood, as R's `extractAIC` has it.
+    /// n ln(Σ w r²/n) − Σ ln w + 2 dof: without the constants of the likelihood, as R's `extractAIC` has it where all weights are 1.
     pub aic: f64,
-    /// W ln(Σ w r²/W) + ln W · dof.
+    /// n ln(Σ w r²/n) − Σ ln w + ln n · dof.
     pub bic: f64,
-    /// ln L = −(W/2)(ln(2π Σ w r²/W) + 1), the logarithm of the greatest likelihood of normal noise.
+    /// ln L = −(n/2)(ln(2π Σ w r²/n) + 1) + ½ Σ ln w, the logarithm of the greatest likelihood of normal noise.
     pub log_likelihood: f64,
     /// −2 ln L + 2(dof + 1), the noise counted as a parameter, as R's `AIC` has it; statsmodels' is less by 2.
     pub full_aic: f64,
-    /// −2 ln L + ln W (dof + 1), as R's `BIC` has it; statsmodels' is less by ln W.
+    /// −2 ln L + ln n (dof + 1), as R's `BIC` has it; statsmodels' is less by ln n.
     pub full_bic: f64,
     /// max over columns of |x̃ⱼᵀr|/(‖x̃ⱼ‖‖y‖), recomputed in twice the precision from the rounded answer: 0 at a minimum.
     pub gradient: f64,
@@ -175,12 +176,14 @@ fn fit(
         (0..y.len()).fold(Double::default(), |s, i| s.plus(residuals[i].times(residuals[i]).scaled(weight(i)))).value();
     let dof = solved.rank as f64 + f64::from(offset);
     // A fit that leaves nothing over leaves rounding, which is no estimate of noise.
-    let left = total - dof;
-    let residual_deviation = (left > 0.5).then(|| (residual_sum / left).sqrt());
-    let (aic, bic) = super::aic_bic(residual_sum / total, total, dof);
-    let log_likelihood = -0.5 * total * (libm::log(std::f64::consts::TAU * residual_sum / total) + 1.0);
-    let (full_aic, full_bic) =
-        (-2.0 * log_likelihood + 2.0 * (dof + 1.0), -2.0 * log_likelihood + libm::log(total) * (dof + 1.0));
+    let likelihood = Likelihood::of(weights, y.len());
+    let left = likelihood.rows - dof;
+    let unit_deviation = (left > 0.5).then(|| (residual_sum / left).sqrt());
+    let (aic, bic) = likelihood.aic_bic_of_sum(residual_sum, dof);
+    let constants = likelihood.rows * (libm::log(std::f64::consts::TAU) + 1.0);
+    let log_likelihood = -0.5 * (aic - 2.0 * dof + constants);
+    let full_aic = -2.0 * log_likelihood + 2.0 * (dof + 1.0);
+    let full_bic = -2.0 * log_likelihood + libm::log(likelihood.rows) * (dof + 1.0);
     let scaled_residuals: Vec<f64> = (0..y.len()).map(|i| residuals[i].value() * weight(i).sqrt()).collect();
     let gradient = (0..high.cols())
         .map(|j| {
@@ -202,14 +205,14 @@ fn fit(
         digits = digits.min(digits_of(last + mean_sensitivity * noise, b));
     }
     Ok(LeastSquares {
-        deviations: residual_deviation.map(|d| solved.sensitivities.iter().map(|s| s * d).collect()),
-        intercept_deviation: residual_deviation.filter(|_| offset).map(|d| mean_sensitivity * d),
+        deviations: unit_deviation.map(|d| solved.sensitivities.iter().map(|s| s * d).collect()),
+        intercept_deviation: unit_deviation.filter(|_| offset).map(|d| mean_sensitivity * d),
         coefficients,
         intercept: b,
         rank: solved.rank,
         condition: solved.condition,
         residual_sum,
-        residual_deviation,
+        residual_deviation: unit_deviation.map(|d| d * (likelihood.rows / total).sqrt()),
         aic,
         bic,
         log_likelihood,

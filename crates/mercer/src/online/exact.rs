@@ -10,6 +10,7 @@ use crate::error::{Error, Result};
 use crate::kernel::{Point, Points, SharedKernel};
 use crate::linalg::double::{self, Double};
 use crate::linalg::{Cholesky, Matrix, exponent_of, scale_by_power_of_two};
+use crate::solver::certain::Floor;
 use crate::solver::refine::{Problem, refine};
 use crate::solver::{Solution, spectral};
 use crate::space;
@@ -175,7 +176,7 @@ impl ExactRows {
             offset: self.offset,
             gamma,
             size: self.squares.sqrt(),
-            smallest: 0.0,
+            floor: Floor::default(),
             truncated_by: None,
         };
         let correct = |rest: &[f64]| {

@@ -12,6 +12,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
 use super::Solution;
+use super::certain::Floor;
 use super::power::{Minimum, Stationary};
 use super::refine::{Problem, refine};
 use crate::error::{Error, Result};
@@ -59,7 +60,7 @@ pub(crate) fn solve(
         offset,
         gamma,
         size,
-        smallest: 0.0,
+        floor: Floor::default(),
         truncated_by: None,
     };
     let columns: Vec<&[f64]> = (0..y.cols()).map(|t| y.col(t)).collect();

@@ -1,8 +1,9 @@
 //! From a tridiagonal form to the minimiser, where its ridge is well above rounding: no eigenvector is needed.
 
 use super::Solution;
+use super::certain::Floor;
 use super::power::{self, Minimum};
-use super::refine::{Problem, refine};
+use super::refine::{Problem, Uncertainty, refine};
 use crate::criterion::held_out::leave_one_out_at_form;
 use crate::kernel::{Kernel, Points};
 use crate::linalg::Matrix;
@@ -63,7 +64,8 @@ fn solutions_at(
         offset: form.has_offset(),
         gamma,
         size: form.size(),
-        smallest,
+        // Ridges near rounding are left to eigenvectors; what lies above this one is well known.
+        floor: Floor { smallest: if smallest > gamma { smallest } else { 0.0 }, ..Floor::default() },
         truncated_by: None,
     };
     let mut alpha = Matrix::zeros(form.rows(), targets.len());
@@ -75,6 +77,7 @@ fn solutions_at(
         |residual: &[f64]| form.dual(&form.target(residual), gamma).unwrap_or_else(|| vec![0.0; residual.len()]);
     let (dof, condition) = (form.dof(gamma), (form.largest() + gamma) / (smallest + gamma));
     let measured = refine(&problem, alpha, &y, 3, f64::EPSILON, correct);
-    let complete = |measured| problem.solution(measured, minimum, exponent, Some(dof), condition);
+    let share = measured.iter().map(|one| problem.uncertainty(one, None)).sum::<Uncertainty>().share();
+    let complete = |measured| problem.solution_where(measured, share, minimum, exponent, Some(dof), condition);
     Some(measured.into_iter().map(complete).collect())
 }

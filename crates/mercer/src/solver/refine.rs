@@ -4,6 +4,7 @@
 //! nor what is said about it rests on the factorisation alone.
 
 use super::Solution;
+use super::certain::{Floor, movement, rounding_of_values, shift_of_root};
 use super::power::Minimum;
 use crate::kernel::{Kernel, Points};
 use crate::linalg::double::{self, Double};
@@ -22,15 +23,20 @@ pub(crate) struct Problem<'a> {
     pub gamma: f64,
     /// A bound of ‖K‖ in scaled coordinates.
     pub size: f64,
-    /// The smallest positive eigenvalue, 0 if it is not known.
-    pub smallest: f64,
+    /// What is known of the small eigenvalues.
+    pub floor: Floor,
     /// The spectrum whose directions without eigenvalue are left out of α, if they are.
     pub truncated_by: Option<&'a Spectrum>,
 }
 
 impl<'a> Problem<'a> {
     /// The problem that a spectrum is the decomposition of, at the ridge γ.
-    pub fn of(spectrum: &'a Spectrum, kernel: &'a dyn Kernel, points: &'a Points, gamma: f64) -> Self {
+    pub fn of(spectrum: &'a Spectrum, kernel: &'a dyn Kernel, points: &'a Points, gamma: f64, floor: Floor) -> Self {
+        // Directions without eigenvalue are part of no function, but α would carry the rounding of K there into predictions, ε/γ of what y
+        // has in them. Leaving them out costs the turn of K's range, 2ε/d, where it is known that K has no eigenvalue there; where that is
+        // not known it is the greater error unless γ is below rounding itself.
+        let is_truncated = spectrum.is_truncated_at(gamma)
+            && if floor.is_known() { gamma < 0.5 * floor.smallest } else { gamma <= 2.0 * floor.noise };
         Problem {
             kernel,
             points,
@@ -39,8 +45,8 @@ impl<'a> Problem<'a> {
             offset: spectrum.has_offset(),
             gamma,
             size: spectrum.size(),
-            smallest: spectrum.smallest_positive(),
-            truncated_by: spectrum.is_truncated_at(gamma).then_some(spectrum),
+            floor,
+            truncated_by: is_truncated.then_some(spectrum),
         }
     }
 }
@@ -150,19 +156,25 @@ impl Problem<'_> {
         dof: Option<f64>,
         condition: f64,
     ) -> Solution {
+        let share = self.uncertainty(&measured, None).share();
+        self.solution_where(measured, share, minimum, exponent, dof, condition)
+    }
+
+    /// The same where N, of all targets that share the ridge, is known to within a share.
+    pub fn solution_where(
+        &self,
+        measured: Measured,
+        share: f64,
+        minimum: &Minimum,
+        exponent: f64,
+        dof: Option<f64>,
+        condition: f64,
+    ) -> Solution {
         let norm = measured.function_norm();
         let fitted: Vec<f64> = measured.products.iter().map(|p| p.add(measured.offset).value()).collect();
-        let judged = Judged {
-            minimum,
-            exponent,
-            norm,
-            dual_size: measured.dual_size,
-            residual_size: measured.residual_size,
-            offset: measured.offset,
-            spread: measured.right_size / self.weight_sum.sqrt(),
-        };
+        let spread = measured.right_size / self.weight_sum.sqrt();
         Solution {
-            relative_error: self.error_bound(&judged),
+            relative_error: self.error_bound(&measured, norm, share, minimum, exponent) / spread,
             train_mse: self.mean_square(&measured.errors),
             solve_residual: measured.relative_residual(),
             coefficients: measured.alpha,
@@ -173,47 +185,83 @@ impl Problem<'_> {
             dof,
             condition,
         }
+        .with_finite_error()
     }
 
-    /// Bounds the error of a prediction, relative to the spread of the target.
+    /// ‖δK‖ of the rounding of kernel values.
+    fn noise(&self) -> f64 {
+        rounding_of_values(self.kernel, self.points) * f64::EPSILON * self.size
+    }
+
+    /// ‖δK β + r‖: what the equation may be off, with the part of y that K's range may have turned away from.
+    fn disturbance(&self, measured: &Measured) -> f64 {
+        let turned = if self.truncated_by.is_some() { self.floor.turn() * measured.right_size } else { 0.0 };
+        self.noise() * measured.dual_size + measured.residual_size + turned
+    }
+
+    /// A bound of ‖f̂ − f‖ at this ridge.
+    fn norm_error(&self, measured: &Measured) -> f64 {
+        if self.truncated_by.is_some() && !self.floor.is_known() {
+            return f64::INFINITY;
+        }
+        self.disturbance(measured) * self.floor.steepness(self.gamma)
+    }
+
+    /// N = ‖f‖² and how far it may be off, given what the search for the ridge took for ‖f‖ if that is known.
+    pub fn uncertainty(&self, measured: &Measured, taken: Option<f64>) -> Uncertainty {
+        let norm = measured.function_norm();
+        let disturbance = self.disturbance(measured);
+        let error = if self.truncated_by.is_some() {
+            let moved = self.norm_error(measured);
+            disturbance * measured.dual_size + (2.0 * norm + moved) * moved
+        } else {
+            (disturbance + measured.residual_size) * measured.dual_size + 0.25 * disturbance * disturbance / self.gamma
+        };
+        let taken = taken.unwrap_or(norm);
+        Uncertainty { square: norm * norm, error: error + (norm * norm - taken * taken).abs() }
+    }
+
+    /// Bounds the error of a prediction at rows where k(x, x) is not above its largest value on the training rows.
     ///
-    /// Kernel values and factors are off by a few units of rounding, δK; then
-    /// |δf(x)| ≤ ‖G⁻¹k(x)‖·‖δK β + r‖ with ‖G⁻¹k(x)‖ ≤ √k(x,x)·max √d/(d+γ). For m ≠ 2 the error of N moves μ as
-    /// well, the more the smaller h′ is. Last, the sum b + Σ αⱼ k(x, xⱼ) is rounded itself.
-    pub fn error_bound(&self, judged: &Judged<'_>) -> f64 {
-        const UNITS: f64 = 8.0;
+    /// |δf(x)| ≤ √k(x, x)·‖δf‖, and f moves with its ridge for m ≠ 2. An offset follows the mean of f: then it is the distance from
+    /// the mean of the features that counts, at most twice as much. Last, the sum b + Σ αⱼ k(x, xⱼ) is rounded itself.
+    fn error_bound(&self, measured: &Measured, norm: f64, share: f64, minimum: &Minimum, exponent: f64) -> f64 {
         let mut diagonal = vec![0.0; self.points.rows()];
         self.kernel.diagonal(self.points, 0, &mut diagonal);
-        let reach = diagonal.iter().fold(0.0, |max: f64, k| max.max(*k)).sqrt();
+        let height = diagonal.iter().fold(0.0, |max: f64, k| max.max(*k)).sqrt();
+        let reach = if self.offset { 2.0 * height } else { height };
         let n = diagonal.len() as f64;
-        let disturbance = UNITS * f64::EPSILON * self.size * judged.dual_size + judged.residual_size;
-        // √d/(d + γ) is largest at d = γ, or at the smallest d there is.
-        let steepest = self.smallest.max(self.gamma);
-        let norm_error = disturbance * (steepest.sqrt() / (steepest + self.gamma));
-        let moved = (1.0 - judged.exponent / 2.0).abs() * 2.0 * norm_error / judged.norm + judged.minimum.root_residual;
-        let ridge_error = (moved / judged.minimum.firmness.abs()).min(1.0);
-        let sum_error = 4.0 * f64::EPSILON * reach * reach * n.sqrt() * judged.dual_size;
-        let rounded = 4.0 * f64::EPSILON * (judged.offset.abs() + judged.spread);
-        let absolute = reach * (norm_error + judged.norm * ridge_error) + sum_error + rounded;
-        let bound = absolute / judged.spread;
-        if bound.is_finite() { bound } else { 1.0 }
+        let norm_error = self.norm_error(measured);
+        let moved = match shift_of_root(minimum, exponent, share) {
+            Some(shift) => movement(minimum, exponent, shift) * (norm + norm_error),
+            None => f64::INFINITY,
+        };
+        let of_mean = if self.offset { self.disturbance(measured) / self.weight_sum.sqrt() } else { 0.0 };
+        let sum_error = 4.0 * f64::EPSILON * height * height * n.sqrt() * measured.dual_size;
+        let spread = measured.right_size / self.weight_sum.sqrt();
+        let rounded = 4.0 * f64::EPSILON * (measured.offset.abs() + spread);
+        reach * (norm_error + moved) + of_mean + sum_error + rounded
     }
 }
 
-/// What an error bound is made of.
-pub(crate) struct Judged<'a> {
-    pub minimum: &'a Minimum,
-    pub exponent: f64,
-    /// ‖f‖.
-    pub norm: f64,
-    /// ‖β‖.
-    pub dual_size: f64,
-    /// ‖residual of the system‖.
-    pub residual_size: f64,
-    /// b.
-    pub offset: f64,
-    /// Root mean square of y − b.
-    pub spread: f64,
+/// N = ‖f‖² of one target, or of several, and how far it may be off.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Uncertainty {
+    pub square: f64,
+    pub error: f64,
+}
+
+impl std::iter::Sum for Uncertainty {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        let none = Uncertainty { square: 0.0, error: 0.0 };
+        all.fold(none, |a, b| Uncertainty { square: a.square + b.square, error: a.error + b.error })
+    }
+}
+
+impl Uncertainty {
+    pub fn share(&self) -> f64 {
+        if self.error > 0.0 { self.error / self.square } else { 0.0 }
+    }
 }
 
 impl Measured {

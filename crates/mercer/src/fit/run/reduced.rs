@@ -22,6 +22,7 @@ use crate::kernel::{Kernel, Points};
 use crate::linalg::double::Double;
 use crate::linalg::{Matrix, double, solve_lower, solve_lower_transposed};
 use crate::low_rank::{Basis, Spanned};
+use crate::solver::certain::{Floor, is_global};
 use crate::solver::power::{self, Minimum};
 use crate::solver::refine::{Problem, norm};
 use crate::solver::{Solution, spectral};
@@ -85,9 +86,12 @@ impl Reduction {
     ) -> Vec<(Solution, LowRank)> {
         let parts: Vec<&Target> = targets.iter().map(|(target, _)| *target).collect();
         let mut path = spectrum.path(&parts);
-        let minimum = power::minimise(&mut path, exponent, libm::log(lambda), None);
+        let mut minimum = power::minimise(&mut path, exponent, libm::log(lambda), None);
+        // On its own landmarks, that is: FFᵀ has the eigenvalues that were seen.
+        let floor = Floor::of_factor(spectrum, kernel, &design.points, self.rank());
+        minimum.is_counted &= is_global(&mut path, exponent, libm::log(lambda), &minimum, &floor);
         let gamma = minimum.log_ridge.map_or(f64::INFINITY, |t| libm::exp(t + libm::log(spectrum.weight_sum())));
-        let problem = Problem::of(spectrum, kernel, &design.points, gamma);
+        let problem = Problem::of(spectrum, kernel, &design.points, gamma, floor);
         let mut diagonal = vec![0.0; design.rows()];
         kernel.diagonal(&design.points, 0, &mut diagonal);
         let share = self.residual.iter().sum::<f64>() / diagonal.iter().sum::<f64>().max(f64::MIN_POSITIVE);

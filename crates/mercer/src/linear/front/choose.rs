@@ -7,7 +7,7 @@ use crate::criterion::Folds;
 use crate::error::Result;
 use crate::linalg::side_by_side;
 use crate::linear::{
-    Features, Gamma, LassoSettings, LinearSolution, aic_bic, lasso, lasso_path, observed_tikhonov, validated,
+    Features, Gamma, LassoSettings, Likelihood, LinearSolution, lasso, lasso_path, observed_tikhonov, validated,
 };
 use crate::penalty::Penalty;
 
@@ -76,16 +76,14 @@ impl LinearFit {
             return Ok(rising(problem, found.path.lambdas, found.mean, Some(found.standard_error), support, chosen));
         }
         let path = lasso_path(x, y, weights, falling.as_deref(), settings)?;
-        let total = weights.map_or(y.len() as f64, |w| w.iter().sum());
+        let likelihood = Likelihood::of(weights, y.len());
         let is_bic = self.criterion.spec() == "bic";
         let score = |solution: &LinearSolution| -> Result<f64> {
             let predicted = solution.predict(x)?;
-            let weight = |i: usize| weights.map_or(1.0, |w| w[i]);
-            let error: f64 = (0..y.len()).map(|i| weight(i) * (y[i] - predicted[i]).powi(2)).sum::<f64>() / total;
             let dof = solution.dof.unwrap_or(solution.nonzero as f64 + f64::from(self.offset));
-            let (aic, bic) = aic_bic(error, total, dof);
+            let (aic, bic) = likelihood.aic_bic(y.iter().zip(&predicted).map(|(y, f)| y - f), dof);
             // As many coefficients as rows explain everything and nothing.
-            Ok(if dof >= total {
+            Ok(if dof >= likelihood.rows {
                 f64::INFINITY
             } else if is_bic {
                 bic

@@ -2,6 +2,7 @@
 
 use super::{Group, System, unit};
 use crate::linalg::double;
+use crate::solver::certain::Floor;
 use crate::solver::power::{Minimum, shift_of_ridge};
 use crate::solver::refine::{Problem, norm};
 use crate::solver::{Solution, spectral};
@@ -26,7 +27,7 @@ impl System<'_> {
             offset: self.settings.offset,
             gamma,
             size: self.size,
-            smallest: 0.0,
+            floor: Floor::default(),
             truncated_by: None,
         }
     }
