@@ -67,7 +67,11 @@ pub fn run(options: &FitOptions, common: &Common) -> anyhow::Result<Done> {
         check(&options)?;
     }
     check_places(&options)?;
+    let held = files::check_size(&options.table, &options.reading.to_read_options(), options.rows.memory)?;
     let (table, file) = read(&options, &options.table)?;
+    if let Some(memory) = &mut options.rows.memory {
+        *memory = memory.saturating_sub(held).max(1);
+    }
     let mut origin = provenance::of_run(common, file.into_iter().collect());
     let roles = options.columns.to_roles(&table.frame)?;
     if linear.is_some() {

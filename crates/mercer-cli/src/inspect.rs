@@ -9,8 +9,8 @@ use crate::args::InspectOptions;
 use crate::outcome::Done;
 use crate::predict::load;
 use crate::report::{
-    Page, certificate_line, columns, errors_line, integer, low_rank_line, penalty_line, rounding_line, rows, scale_name,
-    short,
+    Page, certificate_line, columns, errors_line, integer, low_rank_line, penalty_line, rounding_line, rows,
+    scale_name, short,
 };
 use crate::{coefficients, conversions, json};
 
