@@ -42,8 +42,8 @@ const LARGE: u64 = 64 << 20;
 pub fn check_size(path: &str, options: &ReadOptions, limit: Option<u64>) -> anyhow::Result<u64> {
     let Some(size) = mercer_io::measure(path, options) else { return Ok(0) };
     let available = limit.unwrap_or_else(plan::available_memory);
-    // The file while it is read, its cells, and the features.
-    let needed = size.bytes.saturating_add(2 * size.cells());
+    // The file while it is read, its cells, and the features with the copy they are made of.
+    let needed = size.bytes.saturating_add(3 * size.cells());
     if needed > available && needed > LARGE {
         let what = "the table and its features";
         let rows = usize::try_from(size.rows).unwrap_or(usize::MAX);
