@@ -65,8 +65,7 @@ pub struct Arguments {
     pub command: Command,
 }
 
-const EXIT_CODES: &str =
-    "Exit codes: 0 done, 1 data or model error, 2 usage, 3 finished without certificate, 130 interrupted.";
+const EXIT_CODES: &str = "Exit codes: 0 done, 1 data or model error, 2 usage, 3 finished without certificate, 130 interrupted, 143 by SIGTERM.";
 
 /// Options of every command.
 #[derive(Debug, Args)]

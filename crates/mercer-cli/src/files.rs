@@ -3,8 +3,10 @@
 use std::io::{Read, Write};
 use std::path::Path;
 
-use mercer::format;
+use mercer::{format, plan};
 use mercer_io::{ReadOptions, Table};
+
+use crate::outcome::Advised;
 
 /// The place must exist.
 pub fn check_folder(path: &str) -> anyhow::Result<()> {
@@ -39,6 +41,31 @@ pub fn read_table(path: &str, options: &ReadOptions) -> mercer_io::Result<Table>
     let table = mercer_io::read(path, options)?;
     notes(path, &table.notes);
     Ok(table)
+}
+
+/// A table beyond this is measured before it is read, and what it holds is taken off the memory that may be used.
+const LARGE: u64 = 64 << 20;
+
+/// Refuses a table that would not fit into memory together with the features made of it, before it is read. Returns the bytes
+/// that it will hold, where that is worth counting.
+pub fn check_size(path: &str, options: &ReadOptions, limit: Option<u64>) -> anyhow::Result<u64> {
+    let Some(size) = mercer_io::measure(path, options) else { return Ok(0) };
+    let available = limit.unwrap_or_else(plan::available_memory);
+    // The file while it is read, its cells, and the features with the copy they are made of.
+    let needed = size.bytes.saturating_add(3 * size.cells());
+    if needed > available && needed > LARGE {
+        let what = "the table and its features";
+        let rows = usize::try_from(size.rows).unwrap_or(usize::MAX);
+        let hint = if size.is_text { " (estimated from the size of the file)".into() } else { String::new() };
+        let cause = mercer::Error::Memory { rows, needed, available, what, hint };
+        let remedy = format!(
+            "`mercer moments {path} --target …` reads the table in parts and needs about 100 MB; `mercer fit` then takes its \
+             file; --memory {} allows this fit",
+            plan::bytes(needed.saturating_mul(2)).replace(' ', "").replace('B', "")
+        );
+        return Err(Advised { cause, remedy }.into());
+    }
+    Ok(if size.held() > LARGE { size.held() } else { 0 })
 }
 
 /// What should be known about how a table was read.

@@ -41,6 +41,8 @@ pub struct Search {
     pub mean_gradient: Vec<(String, f64)>,
     /// Seconds that it was given.
     pub budget: f64,
+    /// Seconds of `--budget`, which the searches of an assessment share.
+    pub total: f64,
 }
 
 pub fn run(options: &FitOptions, common: &Common) -> anyhow::Result<Done> {
@@ -67,7 +69,11 @@ pub fn run(options: &FitOptions, common: &Common) -> anyhow::Result<Done> {
         check(&options)?;
     }
     check_places(&options)?;
+    let held = files::check_size(&options.table, &options.reading.to_read_options(), options.rows.memory)?;
     let (table, file) = read(&options, &options.table)?;
+    if let Some(memory) = &mut options.rows.memory {
+        *memory = memory.saturating_sub(held).max(1);
+    }
     let mut origin = provenance::of_run(common, file.into_iter().collect());
     let roles = options.columns.to_roles(&table.frame)?;
     if linear.is_some() {
@@ -103,6 +109,9 @@ pub fn run(options: &FitOptions, common: &Common) -> anyhow::Result<Done> {
     let mut found = carry_out(options, common, &settings, &table.frame, &roles, journal.clone())
         .map_err(|error| learn::advised(error, options, &roles))?;
     found.seconds = started.elapsed().as_secs_f64();
+    if let (Some(search), Some(budget)) = (&mut found.search, options.budget) {
+        search.total = budget.as_secs_f64();
+    }
     found.fitted.model.set_provenance(origin);
     if let Some(failure) = journal.and_then(|journal| journal.failure()) {
         say!("warning: {failure}");

@@ -132,7 +132,7 @@ pub fn advised(error: anyhow::Error, options: &FitOptions, roles: &Roles) -> any
             ))
         }
         Error::Memory { .. } if is_asked_for(options) => {
-            Some("--rank R makes do with R landmarks; --memory 8G sets the limit yourself".into())
+            Some("--rank R uses R landmarks; --memory 8G sets the limit".into())
         }
         _ => None,
     };

@@ -40,9 +40,11 @@ mod progress;
 mod provenance;
 mod report;
 mod score;
+mod signals;
 mod stream;
 mod surface;
 mod svg;
+mod threads;
 
 use std::process::ExitCode;
 
@@ -62,16 +64,8 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: &Arguments) -> ExitCode {
-    // Saves are atomic and nothing else is left behind, so stopping at once is safe.
-    let _ = ctrlc::set_handler(|| {
-        mercer_io::atomic::remove_unfinished();
-        say!("interrupted");
-        std::process::exit(130);
-    });
-    if let Some(threads) = arguments.common.threads {
-        // Only fails if a pool exists already, and none does yet.
-        let _ = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
-    }
+    signals::install();
+    threads::start(arguments.common.threads);
     let common = &arguments.common;
     let result = match &arguments.command {
         Command::Fit(options) => fit::run(options, common),

@@ -5,6 +5,7 @@ mod sample;
 use std::io::Write;
 use std::time::Instant;
 
+use anyhow::Context;
 use mercer::data::{Column, Frame, Scale};
 use mercer::low_rank::Landmarks;
 use mercer::moments::{MomentFit, Moments, Pilot, Solved};
@@ -299,6 +300,8 @@ fn one_kernel(options: &MomentsOptions) -> anyhow::Result<mercer::kernel::Shared
 
 /// Rows of a table, and where they stand in it.
 struct Part {
+    /// Which table it is, from 0.
+    place: usize,
     table: String,
     rows: (usize, usize),
     frame: Frame,
@@ -314,22 +317,31 @@ fn absorb(
 ) -> anyhow::Result<(usize, f64)> {
     let options = reading.to_read_options();
     let (mut left_out, mut seconds) = (0, 0.0);
+    let mut current = (0, String::new());
+    let end_of =
+        |moments: &mut Moments, table: &str| moments.end_part().map_err(|error| anyhow::anyhow!("{table}: {error}"));
     std::thread::scope(|scope| {
         let (sender, receiver) = std::sync::mpsc::sync_channel::<anyhow::Result<Part>>(1);
-        scope.spawn(move || {
+        let read = move || {
             if let Err(error) = read_parts(tables, &options, &|part| sender.send(Ok(part)).is_ok()) {
                 // Nobody listens any more once something else was wrong.
                 let _ = sender.send(Err(error));
             }
-        });
+        };
+        std::thread::Builder::new().spawn_scoped(scope, read).context("cannot start a thread that reads")?;
         for part in receiver {
-            let Part { table, rows: (first, last), frame } = part?;
+            let Part { place, table, rows: (first, last), frame } = part?;
+            if place != current.0 {
+                end_of(moments, &current.1)?;
+            }
+            current = (place, table.clone());
             let started = Instant::now();
             let added = moments.absorb_frame(&frame);
             left_out += added.map_err(|error| anyhow::anyhow!("{table}, rows {first} to {last}: {error}"))?;
             seconds += started.elapsed().as_secs_f64();
             progress.show(format!("{} rows", integer(usize::try_from(moments.rows()).unwrap_or(usize::MAX))));
         }
+        end_of(moments, &current.1)?;
         Ok((left_out, seconds))
     })
 }
@@ -340,13 +352,13 @@ fn read_parts(
     options: &mercer_io::ReadOptions,
     is_wanted: &dyn Fn(Part) -> bool,
 ) -> anyhow::Result<()> {
-    for table in tables {
+    for (place, table) in tables.iter().enumerate() {
         let mut parts = mercer_io::parts::open(table, options)?;
         let mut read = 0;
         while let Some(frame) = parts.next(PART)? {
             let rows = (read + 1, read + frame.rows());
             read = rows.1;
-            if !is_wanted(Part { table: table.clone(), rows, frame }) {
+            if !is_wanted(Part { place, table: table.clone(), rows, frame }) {
                 return Ok(());
             }
         }

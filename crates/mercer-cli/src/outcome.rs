@@ -11,6 +11,8 @@ pub enum Done {
     Certified,
     /// There is an answer, but its certificate does not hold; the reason was printed.
     Uncertified,
+    /// A signal ended it; what there was is kept. The exit code tells the signal.
+    Interrupted(u8),
 }
 
 /// A command line that cannot be meant so, found out after it was read.
@@ -54,12 +56,13 @@ impl Outcome {
         }
     }
 
-    /// 0 done, 1 data or model error, 2 usage (most of it found by clap), 3 finished without certificate (130 is
-    /// Ctrl-C's). Options that help are only named for commands that have them.
+    /// 0 done, 1 data or model error, 2 usage (most of it found by clap), 3 finished without certificate, 128 and its number
+    /// for a signal. Options that help are only named for commands that have them.
     pub fn exit_code(self, has_options: bool) -> ExitCode {
         match self {
             Outcome::Done(Done::Certified) => ExitCode::SUCCESS,
             Outcome::Done(Done::Uncertified) => ExitCode::from(3),
+            Outcome::Done(Done::Interrupted(code)) => ExitCode::from(code),
             Outcome::Failed(error) => {
                 if is_broken_pipe(&error) {
                     // Whoever read our output has seen enough.
@@ -149,7 +152,11 @@ fn remedy(error: &anyhow::Error) -> Option<String> {
             Some(format!("--drop {column:?} or --categorical {column:?}"))
         }
         Error::Memory { .. } => {
-            Some("--rank R makes do with R landmarks, --solver conjugate-gradients does without the matrix, --kernel linear needs none; --memory 8G sets the limit yourself; mercer plan shows all ways".into())
+            Some(
+            "--rank R uses R landmarks, --solver conjugate-gradients does without the matrix, --kernel linear needs none; \
+             `mercer moments` reads long tables in parts; --memory 8G sets the limit; `mercer plan` shows all ways"
+                .into(),
+        )
         }
         Error::NotAKernel(text) if text.contains("scale the features") => Some("--scale standard".into()),
         _ => None,

@@ -34,13 +34,15 @@ impl Progress {
                 bar.set_style(style.with_key("time", time));
             }
             let late = bar.clone();
-            std::thread::spawn(move || {
+            let show = move || {
                 std::thread::sleep(Duration::from_secs(1));
                 if !late.is_finished() {
                     late.set_draw_target(ProgressDrawTarget::stderr());
                     late.enable_steady_tick(Duration::from_millis(120));
                 }
-            });
+            };
+            // Without a thread there is no line.
+            let _ = std::thread::Builder::new().spawn(show);
         }
         Progress { bar, standing: Arc::default() }
     }

@@ -88,7 +88,7 @@ fn criterion_value(summary: &Summary) -> String {
     }
 }
 
-/// What a model was chosen by: exact for the squared loss, where no fold is refitted.
+/// What a model was chosen by: exact for the squared loss, where folds are deletions.
 pub fn judged_by(summary: &Summary) -> Option<String> {
     let name = criterion_name(summary.chosen_by.as_deref()?);
     match (summary.train_loss, name.strip_prefix("exact ")) {

@@ -2,12 +2,14 @@
 
 mod page;
 mod picture;
+mod predictions;
+mod source;
 
 use std::io::Write;
 use std::time::Instant;
 
-use mercer::data::{Column, Frame};
-use mercer::online::{Losses, Online, State};
+use mercer::data::Frame;
+use mercer::online::{Losses, Online, Revision, State};
 use mercer::{Model, format};
 
 use crate::args::{Common, StreamOptions, Style};
@@ -16,6 +18,8 @@ use crate::outcome::{Done, Usage};
 use crate::progress::Progress;
 use crate::report::{integer, short};
 use crate::{files, provenance};
+use predictions::Predictions;
+use source::{Event, Source};
 
 /// Rows that are read at a time from a file.
 const PART: usize = 256;
@@ -38,6 +42,12 @@ struct Found {
     /// The largest difference from the fit of all rows at once, in units of the target's spread, where rows are kept.
     batch_difference: Option<f64>,
     model: Model,
+    /// Where the scaling was revised.
+    revisions: Vec<Revision>,
+    /// Rows that were read.
+    read: usize,
+    /// The exit code of the signal that ended the stream.
+    interrupted: Option<u8>,
     seconds: f64,
 }
 
@@ -50,25 +60,37 @@ pub fn run(options: &StreamOptions, common: &Common) -> anyhow::Result<Done> {
         files::check_folder(path)?;
     }
     check(options)?;
-    let mut parts = mercer_io::parts::open(&options.table, &options.reading.to_read_options())?;
-    let Some(first) = parts.next(options.warm_up)? else {
-        anyhow::bail!("the table has no rows; at least one is needed");
+    let source = Source::open(options)?;
+    if options.table == "-" && !common.quiet && !options.json {
+        let rows = integer(options.warm_up);
+        say!("waiting for the first {rows} rows (--warm-up), which are not predicted");
+    }
+    let first = match source.next(options.warm_up)? {
+        Event::Rows(Some(rows)) => rows,
+        Event::Rows(None) => anyhow::bail!("the table has no rows; at least one is needed"),
+        Event::Signal(code) => {
+            say!("interrupted before the first {} rows were there; nothing is saved", integer(options.warm_up));
+            return Ok(Done::Interrupted(code));
+        }
     };
-    files::notes(&options.table, parts.notes());
     let progress = Progress::start(common.quiet);
     let mut run = Run::new(options, common, &first, progress)?;
     run.learn(&first)?;
-    while let Some(rows) = parts.next(run.next_part())? {
-        run.learn(&rows)?;
-    }
-    let (mut found, rows) = run.end(started)?;
+    let interrupted = loop {
+        match source.next(run.next_part())? {
+            Event::Rows(Some(rows)) => run.learn(&rows)?,
+            Event::Rows(None) => break None,
+            Event::Signal(code) => break Some(code),
+        }
+    };
+    let (mut found, predictions) = run.end(started, interrupted)?;
     found.model.set_provenance(provenance::of_run(common, Vec::new()));
     let bytes = options.output.as_ref().map(|_| format::to_bytes(&found.model)).transpose()?;
     if let (Some(path), Some(bytes)) = (&options.output, &bytes) {
         files::save(path, bytes)?;
     }
-    if let Some(path) = &options.predictions {
-        mercer_io::write_frame(path, &rows.frame(&found.target)?)?;
+    if let Some(predictions) = predictions {
+        predictions.finish()?;
     }
     if let Some(path) = &options.svg {
         files::save(path, picture::svg(&found).as_bytes())?;
@@ -82,12 +104,22 @@ pub fn run(options: &StreamOptions, common: &Common) -> anyhow::Result<Done> {
     if !common.quiet || options.json {
         if to_stderr { say!("{}", text.trim_end()) } else { write!(std::io::stdout(), "{text}")? }
     }
-    Ok(certified(&found.model, common))
+    let done = certified(&found.model, common);
+    let Some(code) = interrupted else { return Ok(done) };
+    let saved = options.output.as_ref().map_or_else(String::new, |path| format!("; the model is saved in {path}"));
+    say!("interrupted after {} rows{saved}", integer(found.read));
+    Ok(Done::Interrupted(code))
 }
 
 /// Refuses what has no meaning row by row.
 fn check(options: &StreamOptions) -> anyhow::Result<()> {
     let columns = &options.columns;
+    let place = |path: &String| std::fs::canonicalize(path).ok();
+    if let Some(path) = options.predictions.as_ref().filter(|path| *path != "-" && options.table != "-")
+        && place(path).is_some_and(|file| Some(file) == place(&options.table))
+    {
+        return Err(Usage(format!("--predictions cannot be {path}, the table that is read")).into());
+    }
     for (name, is_given) in [
         ("--weight", columns.weight.is_some()),
         ("--group", columns.group.is_some()),
@@ -107,26 +139,9 @@ fn check(options: &StreamOptions) -> anyhow::Result<()> {
     }
 }
 
-/// Targets and predictions, row by row.
-#[derive(Default)]
-struct Rows {
-    targets: Vec<f64>,
-    predictions: Vec<f64>,
-}
-
-impl Rows {
-    fn frame(self, target: &str) -> mercer::Result<Frame> {
-        let mut frame = Frame::new(self.targets.len());
-        frame.push("row", Column::Number((1..=self.targets.len()).map(|row| row as f64).collect()))?;
-        frame.push(if target == "row" { "target" } else { target }, Column::Number(self.targets))?;
-        frame
-            .push(if target == "prediction" { "predicted" } else { "prediction" }, Column::Number(self.predictions))?;
-        Ok(frame)
-    }
-}
-
 struct Run<'a> {
     options: &'a StreamOptions,
+    common: &'a Common,
     is_live: bool,
     online: Online,
     target: String,
@@ -136,11 +151,15 @@ struct Run<'a> {
     next_report: usize,
     reports: Vec<Report>,
     curve: Vec<(usize, [f64; 3])>,
-    rows: Rows,
+    predictions: Option<Predictions>,
+    /// The row at which the model is saved next.
+    next_save: Option<usize>,
+    /// Revisions that were said.
+    said: usize,
 }
 
 impl<'a> Run<'a> {
-    fn new(options: &'a StreamOptions, common: &Common, first: &Frame, progress: Progress) -> anyhow::Result<Self> {
+    fn new(options: &'a StreamOptions, common: &'a Common, first: &Frame, progress: Progress) -> anyhow::Result<Self> {
         let roles = options.columns.to_roles_of_one_target(first)?;
         let target = roles.targets[0].clone();
         let mut fit = named(options.kernel.0.clone(), options.scale, &options.rows)
@@ -157,6 +176,7 @@ impl<'a> Run<'a> {
             .recent(options.recent);
         let mut run = Run {
             options,
+            common,
             is_live: options.table == "-" && !common.quiet && !options.json && options.style == Style::Text,
             online,
             target,
@@ -165,7 +185,9 @@ impl<'a> Run<'a> {
             next_report: 0,
             reports: Vec::new(),
             curve: Vec::new(),
-            rows: Rows::default(),
+            predictions: options.predictions.as_deref().map(Predictions::to),
+            next_save: options.save_every.map(|every| (options.warm_up / every + 1) * every),
+            said: 0,
         };
         run.next_report = run.report_after(options.warm_up);
         Ok(run)
@@ -186,23 +208,33 @@ impl<'a> Run<'a> {
     /// input.
     fn next_part(&self) -> usize {
         let most = if self.options.table == "-" { 1 } else { PART.min(self.read / 50) };
-        most.min(self.next_report - self.read).max(1)
+        let next = self.next_save.map_or(self.next_report, |row| row.min(self.next_report));
+        most.min(next - self.read).max(1)
     }
 
     fn learn(&mut self, rows: &Frame) -> anyhow::Result<()> {
         let predictions = self.online.observe(rows)?;
         self.read += rows.rows();
-        if self.options.predictions.is_some() {
-            self.rows.predictions.extend(predictions.into_iter().map(|value| value.unwrap_or(f64::NAN)));
-            match rows.column(&self.target)? {
-                Column::Number(cells) => self.rows.targets.extend_from_slice(cells),
-                Column::Text(cells) => self.rows.targets.extend(cells.iter().map(|_| f64::NAN)),
-            }
+        if let Some(to) = &mut self.predictions {
+            to.add(rows, &self.target, predictions)?;
         }
+        for revision in self.online.revisions().iter().skip(self.said).filter(|_| !self.common.quiet) {
+            say!("note: {}", page::revision(revision));
+        }
+        self.said = self.online.revisions().len();
         self.trace();
         if self.read >= self.next_report {
             self.report();
             self.next_report = self.report_after(self.read);
+        }
+        if let (Some(path), Some(every), Some(row)) = (&self.options.output, self.options.save_every, self.next_save)
+            && self.read >= row
+        {
+            self.next_save = Some((self.read / every + 1) * every);
+            // A copy, so that a run that is saved on the way ends as one that is not.
+            let mut model = self.online.clone().model()?;
+            model.set_provenance(provenance::of_run(self.common, Vec::new()));
+            files::save(path, &format::to_bytes(&model)?)?;
         }
         Ok(())
     }
@@ -228,14 +260,17 @@ impl<'a> Run<'a> {
         self.reports.push(report);
     }
 
-    fn end(mut self, started: Instant) -> anyhow::Result<(Found, Rows)> {
+    fn end(mut self, started: Instant, interrupted: Option<u8>) -> anyhow::Result<(Found, Option<Predictions>)> {
         self.online.end_warm_up()?;
         let rows = |reports: &[Report]| reports.last().map(|report| report.state.rows);
         if rows(&self.reports) != self.online.state().map(|state| state.rows) {
             self.report();
         }
-        self.progress.show("comparing with all rows at once".into());
-        let batch_difference = self.online.difference_from_batch().transpose()?;
+        let mut batch_difference = None;
+        if interrupted.is_none() {
+            self.progress.show("comparing with all rows at once".into());
+            batch_difference = self.online.difference_from_batch().transpose()?;
+        }
         let found = Found {
             target: self.target,
             dropped: self.online.dropped(),
@@ -243,9 +278,12 @@ impl<'a> Run<'a> {
             reports: self.reports,
             curve: self.curve,
             batch_difference,
+            revisions: self.online.revisions().to_vec(),
+            read: self.read,
+            interrupted,
             model: self.online.model()?,
             seconds: started.elapsed().as_secs_f64(),
         };
-        Ok((found, self.rows))
+        Ok((found, self.predictions))
     }
 }

@@ -9,8 +9,8 @@ use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use crate::error::{Error, Result};
@@ -27,11 +27,14 @@ static COUNTER: AtomicU64 = AtomicU64::new(0);
 /// Temporary files of this process.
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// Removes the temporary files of saves under way, for a program that is about to end without finishing them.
+/// Removes the temporary files of saves under way, for a program that is about to end without finishing them. No save can
+/// begin or end afterwards.
 pub fn remove_unfinished() {
-    for path in UNFINISHED.lock().iter().flat_map(|paths| paths.iter()) {
+    let unfinished = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner);
+    for path in unfinished.iter() {
         let _ = fs::remove_file(path);
     }
+    std::mem::forget(unfinished);
 }
 
 /// Writes `bytes` to the file at `path`, replacing it in one step.
@@ -159,6 +162,7 @@ impl Temporary {
         loop {
             let count = COUNTER.fetch_add(1, Ordering::Relaxed);
             let path = folder.join(format!("{prefix}{}-{count}", process::id()));
+            let mut unfinished = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner);
             match options(existing).open(&path) {
                 Ok(file) => {
                     if let Some(about) = existing {
@@ -166,9 +170,7 @@ impl Temporary {
                         // system without permissions refuses, and the bytes matter more.
                         let _ = file.set_permissions(about.permissions());
                     }
-                    if let Ok(mut unfinished) = UNFINISHED.lock() {
-                        unfinished.push(path.clone());
-                    }
+                    unfinished.push(path.clone());
                     return Ok(Temporary { path, file, taken: false });
                 }
                 // A crashed process that had our number left it.

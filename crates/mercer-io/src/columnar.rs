@@ -24,6 +24,11 @@ pub(crate) fn read(bytes: Vec<u8>, format: Format, name: &str, options: &ReadOpt
     })
 }
 
+/// The rows and columns that a Parquet file promises.
+pub(crate) fn size(file: std::fs::File, name: &str) -> Result<(u64, u64)> {
+    guard(name, || parquet::size(file, name))
+}
+
 /// A Parquet file, read a few rows at a time.
 pub(crate) struct Batches(parquet::Batches);
 

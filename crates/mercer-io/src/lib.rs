@@ -19,6 +19,7 @@ mod grouping;
 mod header;
 mod input;
 mod libsvm;
+mod measure;
 mod number;
 mod preamble;
 mod sniff;
@@ -29,6 +30,7 @@ use mercer::data::{Frame, Marks, Thousands};
 
 pub use crate::detect::Format;
 pub use crate::error::{Error, Result};
+pub use crate::measure::{Size, measure};
 pub use crate::write::{check_name, write, write_frame, write_with};
 pub use crate::writer::TableWriter;
 

@@ -1,5 +1,6 @@
 //! Tables written part by part, as [`write_with`](crate::write_with) writes them whole.
 
+use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -11,7 +12,7 @@ use crate::write::{Dialect, Json, STDOUT, check, check_name, is_gz, to_csv};
 use crate::{Format, Table};
 
 /// A table of which the rows come a few at a time: CSV to a file or to standard output, Parquet to a file. A file appears
-/// when it is [finished](Self::finish), in one step or not at all.
+/// when it is [finished](Self::finish), in one step or not at all, unless it is [to grow](Self::growing).
 pub struct TableWriter {
     path: String,
     kind: Kind,
@@ -27,6 +28,8 @@ enum Kind {
 enum Place {
     Stdout,
     File(Pending),
+    /// What is written can be read at once.
+    Growing(File),
 }
 
 #[cfg(feature = "arrow")]
@@ -58,6 +61,19 @@ impl TableWriter {
         Ok(Some(TableWriter { path: path.to_owned(), kind }))
     }
 
+    /// Begins a table of which every part can be read as soon as it is written: CSV, in a file that is replaced at once, or
+    /// on standard output for `-`. `None` where the name asks for another format.
+    pub fn growing(path: &str) -> Result<Option<Self>> {
+        if path != "-" && (is_gz(path) || Format::from_path(path).unwrap_or(Format::Csv) != Format::Csv) {
+            return Ok(None);
+        }
+        let to = match path {
+            "-" => Place::Stdout,
+            _ => Place::Growing(File::create(path).map_err(|cause| Error::write(path, cause))?),
+        };
+        Ok(Some(TableWriter { path: path.to_owned(), kind: Kind::Csv { to, dialect: None } }))
+    }
+
     /// Whether a table with this name can be written part by part.
     pub fn writes(path: &str) -> bool {
         let is_json = path != "-" && Json::of(path).is_some();
@@ -87,7 +103,11 @@ impl TableWriter {
                 let failed = |cause: io::Error| Error::write(name, cause);
                 let bytes = to_csv(dialect, &table.frame, source, extra, is_first).map_err(failed)?;
                 match to {
-                    Place::Stdout => io::stdout().lock().write_all(&bytes).map_err(failed),
+                    Place::Stdout => {
+                        let mut out = io::stdout().lock();
+                        out.write_all(&bytes).and_then(|()| out.flush()).map_err(failed)
+                    }
+                    Place::Growing(file) => file.write_all(&bytes).map_err(failed),
                     Place::File(pending) => pending.write_all(&bytes).map_err(failed),
                 }
             }
@@ -114,6 +134,11 @@ impl TableWriter {
                 io::stdout().lock().flush().map_err(|cause| Error::write(STDOUT, cause))
             }
             Kind::Csv { to: Place::File(pending), .. } => pending.commit(),
+            Kind::Csv { to: Place::Growing(file), .. } => {
+                // A pipe or device cannot be forced to the disk.
+                let _ = file.sync_all();
+                Ok(())
+            }
             #[cfg(feature = "arrow")]
             Kind::Parquet(Parquet::Begun(writer)) => writer.finish(&self.path),
             #[cfg(feature = "arrow")]

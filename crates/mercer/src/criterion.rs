@@ -82,7 +82,7 @@ const ENTRIES: &[Entry<Criterion>] = &[
     },
     Entry {
         name: "kfold",
-        formula: "mean square of the exact held-out residuals; no fold is refitted",
+        formula: "mean square of the exact held-out residuals; folds are deleted from one decomposition, or decomposed if that is less",
         parameters: &[
             Parameter { name: "folds", default: "10", about: "at least 2; kfold:5 is kfold(folds=5)" },
             Parameter { name: "repeats", default: "1", about: "how often the folds are drawn" },

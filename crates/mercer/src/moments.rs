@@ -9,6 +9,7 @@
 
 mod bytes;
 mod features;
+mod parts;
 mod solve;
 mod sums;
 mod tables;
@@ -22,6 +23,7 @@ use crate::kernel::Points;
 use crate::linalg::{Matrix, side_by_side};
 
 pub use features::LandmarkMap;
+use parts::{Part, mixed};
 pub use solve::{MomentFit, Solved};
 use sums::{BlockSums, Sums};
 pub use tables::Pilot;
@@ -42,6 +44,9 @@ pub struct Moments {
     /// The column of row weights.
     weight: Option<String>,
     rows: u64,
+    /// The parts that are in it, and the rows since the last of them.
+    parts: Vec<Part>,
+    open: Part,
 }
 
 /// Rows whose features are computed at a time, by one thread.
@@ -79,6 +84,8 @@ impl Moments {
             height: 0.0,
             weight: None,
             rows: 0,
+            parts: Vec::new(),
+            open: Part::default(),
             map,
             targets,
         })
@@ -92,6 +99,8 @@ impl Moments {
             ranges: vec![[f64::INFINITY, f64::NEG_INFINITY]; self.targets.len()],
             height: 0.0,
             rows: 0,
+            parts: Vec::new(),
+            open: Part::default(),
             map: self.map.clone(),
             targets: self.targets.clone(),
             pilot: self.pilot.clone(),
@@ -135,7 +144,11 @@ impl Moments {
             return Err(Error::shape("weights", format!("one number per row ({n})"), weights.len()));
         }
         let mut members: Vec<Vec<usize>> = vec![Vec::new(); self.folds.len()];
-        (0..n).for_each(|row| members[fold_of(points, y, row, self.folds.len())].push(row));
+        for row in 0..n {
+            let hash = hash_of(points, y, row);
+            members[(hash % self.folds.len() as u64) as usize].push(row);
+            self.open.add(hash, weights.map_or(1.0, |weights| weights[row]));
+        }
         // Blocks go side by side, each on one thread; their sums are added in the order of the rows.
         let blocks: Vec<(usize, &[usize])> = (members.iter().enumerate())
             .flat_map(|(fold, rows)| rows.chunks(BLOCK).map(move |block| (fold, block)))
@@ -155,7 +168,23 @@ impl Moments {
         Ok(())
     }
 
-    /// Adds what was gathered elsewhere with the same map.
+    /// The rows added since the last call are a part of their own, which can be added once: an error if it was before.
+    pub fn end_part(&mut self) -> Result<()> {
+        let part = std::mem::take(&mut self.open);
+        if part.rows > 0 && self.parts.contains(&part) {
+            let got = format!("the same {} rows again", part.rows);
+            return Err(Error::argument("a table that is added", "one that was not added before", got));
+        }
+        self.parts.extend(Some(part).filter(|part| part.rows > 0));
+        Ok(())
+    }
+
+    /// All parts, the one that has not ended included.
+    fn all_parts(&self) -> impl Iterator<Item = &Part> {
+        self.parts.iter().chain(Some(&self.open).filter(|part| part.rows > 0))
+    }
+
+    /// Adds what was gathered elsewhere with the same map, from other rows: a part that is in both is refused.
     pub fn merge(&mut self, other: &Moments) -> Result<()> {
         let is_same = self.map.fingerprint() == other.map.fingerprint()
             && self.targets == other.targets
@@ -169,6 +198,14 @@ impl Moments {
                 "others (gather both parts like the first)",
             ));
         }
+        let twice: u64 =
+            other.all_parts().filter(|part| self.all_parts().any(|own| own == *part)).map(|part| part.rows).sum();
+        if twice > 0 {
+            let got = format!("{twice} rows that are in both and would count twice");
+            return Err(Error::argument("moments that are merged", "gathered from different rows", got));
+        }
+        self.end_part()?;
+        self.parts.extend(other.all_parts());
         self.folds.iter_mut().zip(&other.folds).for_each(|(own, other)| own.merge(other));
         for (range, other) in self.ranges.iter_mut().zip(&other.ranges) {
             *range = [range[0].min(other[0]), range[1].max(other[1])];
@@ -195,18 +232,12 @@ impl Moments {
     }
 }
 
-/// The fold of a row: a hash of its numbers (splitmix64 over their bits).
-fn fold_of(points: &Points, y: &Matrix, row: usize, folds: usize) -> usize {
+/// A hash of a row's numbers, which tells its fold.
+fn hash_of(points: &Points, y: &Matrix, row: usize) -> u64 {
     let mut state = 0x9E37_79B9_7F4A_7C15_u64;
-    let mut mix = |bits: u64| {
-        state = (state ^ bits).wrapping_add(0x9E37_79B9_7F4A_7C15);
-        state = (state ^ (state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        state = (state ^ (state >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        state ^= state >> 31;
-    };
     // −0 and 0 are the same number.
-    (0..points.features()).for_each(|j| mix((points.feature(j)[row] + 0.0).to_bits()));
-    (0..points.code_columns()).for_each(|j| mix(u64::from(points.codes(j)[row])));
-    (0..y.cols()).for_each(|t| mix((y.get(row, t) + 0.0).to_bits()));
-    (state % folds as u64) as usize
+    (0..points.features()).for_each(|j| state = mixed(state, (points.feature(j)[row] + 0.0).to_bits()));
+    (0..points.code_columns()).for_each(|j| state = mixed(state, u64::from(points.codes(j)[row])));
+    (0..y.cols()).for_each(|t| state = mixed(state, (y.get(row, t) + 0.0).to_bits()));
+    state
 }

@@ -7,7 +7,9 @@
 //!   span for all rows ever seen. What the span misses is known and said ([`Method::Landmarks`]).
 //!
 //! The first rows, the *warm-up*, decide what must not change afterwards: scaling and categories of the features, the
-//! kernel's numbers (`lengthscale=median`), an exponent that was to be chosen. A λ that is not given is chosen at the end
+//! kernel's numbers (`lengthscale=median`), an exponent that was to be chosen. Where later rows prove the scaling wrong (a
+//! column that was constant varies, a deviation is three times what it was), all of that is decided anew, from the rows so far
+//! or a sample of them ([`Online::revisions`]). A λ that is not given is chosen at the end
 //! of the warm-up and again whenever the number of rows has doubled: by the fit's criterion (exact leave-one-out) as long
 //! as the method is exact, by generalised cross-validation afterwards. The mathematics: `docs/online.md`.
 //!
@@ -34,6 +36,7 @@ mod krylov;
 mod landmarks;
 mod learner;
 mod losses;
+mod scales;
 mod triangle;
 
 pub use learner::{Method, State};
@@ -43,7 +46,8 @@ use crate::data::{Column, Frame, Roles};
 use crate::error::{Error, Result};
 use crate::fit::{Fit, Fitted};
 use crate::model::Model;
-use learner::{Learner, Limits};
+use learner::{Learner, Limits, Read};
+use scales::Kept;
 
 /// A model that learns row by row.
 #[derive(Debug, Clone)]
@@ -57,6 +61,24 @@ pub struct Online {
     offered: usize,
     dropped: usize,
     phase: Phase,
+    /// What the scaling is revised from; `None` during the warm-up, or if the rows do not have the same columns.
+    kept: Option<Kept>,
+    revisions: Vec<Revision>,
+    /// A revision that failed is not tried again before this many rows were offered.
+    revise_from: usize,
+}
+
+/// The scaling of the warm-up turned out wrong, and everything was learned anew.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Revision {
+    /// The row after which it was, counted from the beginning of the stream.
+    pub row: usize,
+    /// The columns that were constant or spread differently.
+    pub columns: Vec<String>,
+    /// The rows that were learned until then.
+    pub learned: usize,
+    /// The rows that were learned anew: all of them, or a uniform sample where they are no longer kept.
+    pub rows: usize,
 }
 
 #[derive(Debug, Clone)]
@@ -80,7 +102,19 @@ impl Online {
         }
         let limits = Limits { exact_rows: 1000, landmarks: 300 };
         let (losses, phase) = (Losses::new(100), Phase::WarmUp(Frame::default()));
-        Ok(Online { fit: fit.exact(), roles, warm_up: 50, limits, losses, offered: 0, dropped: 0, phase })
+        Ok(Online {
+            fit: fit.exact(),
+            roles,
+            warm_up: 50,
+            limits,
+            losses,
+            offered: 0,
+            dropped: 0,
+            phase,
+            kept: None,
+            revisions: Vec::new(),
+            revise_from: 0,
+        })
     }
 
     /// A stream of plain numbers, for [`observe_row`](Self::observe_row): features `x1`, `x2`, … and the target `y`.
@@ -157,11 +191,9 @@ impl Online {
 
     fn take(&mut self, rows: &Frame, is_scored: bool) -> Result<Vec<Option<f64>>> {
         let count = rows.rows();
-        let (mut learner, read, before) = match &self.phase {
-            Phase::Running(learner) => {
-                let read = learner.read(rows).map_err(|error| in_stream(error, self.offered))?;
-                (None, read, 0)
-            }
+        let mut joined_rows = None;
+        let (mut read, before) = match &self.phase {
+            Phase::Running(learner) => (learner.read(rows).map_err(|error| in_stream(error, self.offered))?, 0),
             Phase::WarmUp(buffer) => {
                 let before = buffer.rows();
                 let whole = joined(buffer, rows)?;
@@ -174,17 +206,18 @@ impl Online {
                 let first = whole.select_rows(&(0..self.warm_up).collect::<Vec<usize>>());
                 let learner = Learner::start(&self.fit, &self.roles, self.limits, &first)?;
                 let read = learner.read(&whole)?.without_first(self.warm_up);
-                (Some(learner), read, self.warm_up - before)
+                self.begin(learner, first);
+                joined_rows = Some(whole);
+                (read, self.warm_up - before)
             }
         };
         // From here on nothing about the rows can be refused.
-        if let Some(learner) = learner.take() {
-            self.begin(learner);
-        }
+        let frame = joined_rows.as_ref().unwrap_or(rows);
+        let rows_before = (self.offered + count) - frame.rows();
         self.offered += count;
         let mut predictions = vec![None; before];
-        let Phase::Running(learner) = &mut self.phase else { return Ok(predictions) };
         for row in read.rows() {
+            let Phase::Running(learner) = &mut self.phase else { break };
             let Some((point, target)) = read.get(row) else {
                 self.dropped += 1;
                 predictions.push(None);
@@ -193,23 +226,71 @@ impl Online {
             let prediction = learner.take(point, target, is_scored)?;
             self.losses.add(target, prediction);
             predictions.push(prediction);
+            if learner.watch(&read, row)
+                && let Some(again) = self.revise(frame, row, rows_before + row + 1)
+            {
+                read = again;
+            }
+            if self.kept.as_mut().is_some_and(|kept| kept.add(frame, row).is_err()) {
+                self.kept = None;
+            }
         }
-        learner.settle()?;
+        if let Phase::Running(learner) = &mut self.phase {
+            learner.settle()?;
+        }
         Ok(predictions)
     }
 
-    /// The warm-up is over.
-    fn begin(&mut self, learner: Learner) {
+    /// The warm-up is over; these were its rows.
+    fn begin(&mut self, learner: Learner, first: Frame) {
         learner.first_targets().iter().for_each(|y| self.losses.add(*y, None));
         self.dropped += learner.dropped;
+        self.kept = Some(Kept::new(first, self.limits.exact_rows.max(self.warm_up)));
         self.phase = Phase::Running(Box::new(learner));
+    }
+
+    /// Decides anew what the warm-up decided, from the rows that are kept and this one, the `number`th of the stream; the
+    /// table as it is read then. `None` if that is not possible: the model stays as it is.
+    fn revise(&mut self, frame: &Frame, row: usize, number: usize) -> Option<Read> {
+        let Phase::Running(before) = &self.phase else { return None };
+        if number < self.revise_from {
+            return None;
+        }
+        let sample = self.kept.as_ref()?.sample_with(frame, row).ok()?;
+        let revised = Learner::start(&self.fit, &self.roles, self.limits, &sample)
+            .and_then(|learner| learner.read(frame).map(|read| (learner, read)));
+        let Ok((mut learner, read)) = revised else {
+            self.revise_from = 2 * number;
+            return None;
+        };
+        learner.succeed(before);
+        self.revisions.push(Revision {
+            row: number,
+            columns: before.wrongly_scaled(),
+            learned: before.count(),
+            rows: learner.count(),
+        });
+        if learner.count() < before.count() {
+            // The sample is all that is known from now on, so that later rows are kept as rows after these.
+            let others = (0..sample.rows() - 1).collect::<Vec<usize>>();
+            let limit = self.limits.exact_rows.max(self.warm_up);
+            self.kept = Some(Kept::new(sample.select_rows(&others), limit));
+        }
+        self.phase = Phase::Running(Box::new(learner));
+        Some(read)
+    }
+
+    /// Where the scaling turned out wrong, and what was done about it.
+    pub fn revisions(&self) -> &[Revision] {
+        &self.revisions
     }
 
     /// Ends the warm-up with the rows that are there, if it has not ended yet.
     pub fn end_warm_up(&mut self) -> Result<()> {
         if let Phase::WarmUp(buffer) = &self.phase {
             let learner = Learner::start(&self.fit, &self.roles, self.limits, buffer)?;
-            self.begin(learner);
+            let first = buffer.clone();
+            self.begin(learner, first);
         }
         Ok(())
     }

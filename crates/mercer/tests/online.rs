@@ -1,6 +1,6 @@
 //! Row by row must be what all at once is.
 
-use mercer::data::{Column, Frame, Roles};
+use mercer::data::{Column, Frame, Roles, Scale};
 use mercer::kernel::parse;
 use mercer::online::{Method, Online};
 use mercer::prelude::*;
@@ -544,4 +544,50 @@ fn what_cannot_be_learned_is_refused_with_its_place() {
     let predictions = patient.observe(&table(&x, &holes)).unwrap();
     assert_eq!((patient.state().unwrap().rows, patient.dropped()), (38, 2));
     assert!(predictions[30].is_none() && predictions[31].is_some());
+}
+
+#[test]
+fn a_scaling_that_is_wrong_is_revised() {
+    let (mut x, _) = rows(400);
+    for (i, row) in x.iter_mut().enumerate() {
+        // Constant at first, then far wider than it was.
+        row[1] = if i < 30 { 5.0 } else { 5.0 + 100.0 * (row[1] - 0.5) };
+        row[2] = if i < 200 { row[2] } else { 1000.0 * row[2] };
+    }
+    let y: Vec<f64> = x.iter().map(|row| row[0] + row[1] / 20.0 + row[2] / 500.0).collect();
+    let fit = Fit::with_shared(parse("gaussian(lengthscale=2)").unwrap()).scale(Scale::Standard);
+    for (exact_rows, kept) in [(1000, [31, 201]), (60, [31, 60])] {
+        let start = || {
+            let online = Online::of_numbers(fit.clone(), 3).unwrap();
+            online.warm_up(20).unwrap().exact_rows(exact_rows).landmarks(40).unwrap()
+        };
+        let mut online = start();
+        let predictions = online.observe(&table(&x, &y)).unwrap();
+        let revisions = online.revisions();
+        assert_eq!((revisions[0].row, revisions[0].rows, &revisions[0].columns[0][..]), (31, kept[0], "x2"));
+        let second = revisions.iter().find(|revision| revision.row > 200).unwrap();
+        assert!(second.columns.contains(&"x3".to_owned()) && second.rows == kept[1].min(second.row), "{revisions:?}");
+        assert!(revisions.len() < 8, "{revisions:?}");
+        let late = (300..400).map(|i| (predictions[i].unwrap() - y[i]).powi(2)).sum::<f64>() / 100.0;
+        assert!(late.sqrt() < 0.15 * spread(&y[300..]), "{}", late.sqrt());
+        // One row at a time does the same.
+        let mut single = start();
+        for i in 0..400 {
+            let one = single.observe(&table(&x[i..=i], &y[i..=i])).unwrap()[0];
+            match (one, predictions[i]) {
+                (Some(a), Some(b)) => assert!((a - b).abs() < 1e-9 * spread(&y), "{i}: {a} {b}"),
+                (a, b) => assert_eq!(a, b),
+            }
+        }
+        assert_eq!(single.revisions(), online.revisions());
+        if exact_rows == 1000 {
+            assert_eq!(online.state().unwrap().rows, 400);
+            assert!(online.difference_from_batch().unwrap().unwrap() < 1e-9);
+        }
+    }
+    // What is not scaled is not revised, and what fits stays.
+    let (x, y) = rows(300);
+    let mut online = Online::of_numbers(fit, 3).unwrap().warm_up(20).unwrap();
+    online.observe(&table(&x, &y)).unwrap();
+    assert!(online.revisions().is_empty(), "{:?}", online.revisions());
 }

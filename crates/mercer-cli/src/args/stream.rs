@@ -11,17 +11,19 @@ use super::values::{KernelArgument, ScaleArgument, Style, exponent, kernels, lam
 /// (it is the model that `mercer fit` makes of them), then in the span of --landmarks rows chosen among those. Its error
 /// is that of rows it did not know.
 ///
-/// The first rows (--warm-up) decide the scaling, categories and the numbers of the kernel, which stay as they are. Without
-/// --lambda it is chosen then, and again whenever the number of rows has doubled: by exact leave-one-out, on landmarks by
+/// The first rows (--warm-up) decide the scaling, categories and the numbers of the kernel. They are decided anew, with a note,
+/// when later rows prove the scaling wrong: a column that was constant varies, or spreads three times as much. Without --lambda it is chosen then, and again whenever the number of rows has doubled: by exact leave-one-out, on landmarks by
 /// generalised cross-validation.
 ///
-/// CSV is read as it arrives; with - a line is said for each report. Parquet is read in batches, other formats and gzipped
+/// CSV is read as it arrives: each row of - is answered before the next is read, and --predictions has it at once. Ctrl-C and
+/// SIGTERM end the stream as the end of the table does: the model, predictions and the report are written. Parquet is read in batches, other formats and gzipped
 /// files whole first.
 ///
 /// Examples:
 ///
 ///   mercer stream sensor.csv --target y --output m.mercer
-///   tail -f sensor.csv | mercer stream - --target y --report-every 100
+///   tail -f sensor.csv | mercer stream - --target y --report-every 100 -o m.mercer --save-every 1000
+///   tail -f sensor.csv | mercer stream - -t y --predictions - --quiet | consumer
 ///   mercer stream t.csv -t y -k 'laplace(lengthscale=median)' -m 1.5 --exact-rows 500 --landmarks 200
 ///   mercer stream t.csv -t y --predictions p.csv --svg loss.svg --quiet
 ///   mercer generate friedman1 --rows 3000 --noise 1 | mercer stream - -t y --style markdown
@@ -65,10 +67,14 @@ pub struct StreamOptions {
     #[arg(long, value_name = "N", value_parser = row_count, help_heading = "The stream")]
     pub report_every: Option<usize>,
 
-    /// Save the model of all rows to this file
+    /// Save the model of all rows to this file, at the end and on Ctrl-C or SIGTERM
     #[arg(long, short, value_name = "FILE", help_heading = "Output")]
     pub output: Option<String>,
-    /// Write row, target and prediction of every row to this file; the name tells the format (- is CSV to standard output)
+    /// Save the model whenever this many more rows were learned, too
+    #[arg(long, value_name = "N", value_parser = row_count, requires = "output", help_heading = "Output")]
+    pub save_every: Option<usize>,
+    /// Write row, target and prediction of every row to this file: CSV as soon as they are known (- is standard output), other
+    /// formats, told by the name, at the end
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub predictions: Option<String>,
     /// Draw the running error into this file

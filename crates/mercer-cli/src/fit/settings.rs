@@ -204,6 +204,7 @@ impl Settings {
                     importance: found.importance,
                     mean_gradient: found.mean_gradient,
                     budget: budget.as_secs_f64(),
+                    total: budget.as_secs_f64(),
                 };
                 Ok((found.fitted, Some(search)))
             }

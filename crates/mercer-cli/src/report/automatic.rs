@@ -30,7 +30,14 @@ pub fn lines(page: &mut Page, search: &Search, fitted: &Fitted, seconds: f64) {
         },
     );
     let end = if search.ran_out {
-        format!("the budget of {} s ran out before everything was tried; --budget gives more", short(search.budget))
+        let share = match search.budget < 0.999 * search.total {
+            true => format!(", of which this search had {} s and --assess the rest,", short(search.budget)),
+            false => String::new(),
+        };
+        format!(
+            "the budget of {} s{share} ran out before everything was tried; --budget gives more",
+            short(search.total)
+        )
     } else {
         format!("everything was tried; {seconds:.1} s in all")
     };

@@ -71,6 +71,9 @@ pub fn page(found: &Found, options: &FitOptions, common: &Common, saved: Option<
         if let Some(hint) = landmarks_hint(summary) {
             page.line("", &hint);
         }
+        if let Some(hint) = few_directions(fitted.plan.method, summary) {
+            page.line("", &hint);
+        }
         if t == 0 {
             picture(&mut page, fitted, map.as_deref(), common.verbose);
         }
@@ -209,4 +212,22 @@ mod tests {
         assert_eq!(model_name("-"), "model.mercer");
         assert_eq!((in_words(5), in_words(10), in_words(20)), ("five".into(), "ten".into(), "20".into()));
     }
+}
+
+/// Rows from which an exact fit takes so long that a quicker one is worth knowing.
+const MANY_ROWS: usize = 5000;
+
+/// Where few directions of a large matrix count: landmarks would do.
+fn few_directions(method: Method, summary: &Summary) -> Option<String> {
+    let dof = summary.dof?;
+    let is_whole = matches!(method, Method::Spectral | Method::Band | Method::Cholesky);
+    let rank = ((6.0 * dof / 100.0).ceil() * 100.0).max(300.0);
+    (is_whole && summary.rows >= MANY_ROWS && 10.0 * rank <= summary.rows as f64).then(|| {
+        format!(
+            "{} degrees of freedom of {} rows: --rank {} gives nearly the same fit in a small part of the time",
+            short(dof),
+            integer(summary.rows),
+            integer(rank as usize)
+        )
+    })
 }

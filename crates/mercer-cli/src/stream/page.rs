@@ -1,6 +1,6 @@
 //! What a stream leaves behind, for people and for programs.
 
-use mercer::online::Method;
+use mercer::online::{Method, Revision};
 use serde_json::{Value, json};
 
 use super::{Found, Report, picture};
@@ -86,10 +86,12 @@ pub fn text(found: &Found, saved: Saved<'_>) -> String {
             found.target
         ),
     );
-    page.line(
-        "features",
-        &format!("{}, {} by the first {} rows", integer(features), scale_name(encoder.scale), integer(found.warm_up)),
-    );
+    let by = match found.revisions.last() {
+        Some(revision) => format!("row {}, where the scaling was revised", integer(revision.row)),
+        None => format!("the first {} rows", integer(found.warm_up)),
+    };
+    let until = if found.revisions.is_empty() { "by" } else { "by the rows up to" };
+    page.line("features", &format!("{}, {} {until} {by}", integer(features), scale_name(encoder.scale)));
     page.line("kernel", &abbreviated(&state.kernel, 100));
     let summary = &found.model.summaries()[0];
     let chosen = match &summary.chosen_by {
@@ -179,6 +181,24 @@ fn report_json(report: &Report) -> Value {
     })
 }
 
+fn revision_json(revision: &Revision) -> Value {
+    json!({ "row": revision.row, "columns": revision.columns, "learned": revision.learned, "rows": revision.rows })
+}
+
+/// What is said when the scaling was revised.
+pub fn revision(revision: &Revision) -> String {
+    let from = match revision.rows < revision.learned {
+        true => format!("{} of {} rows, a uniform sample", integer(revision.rows), integer(revision.learned)),
+        false => format!("all {} rows", integer(revision.rows)),
+    };
+    let columns = abbreviated(&revision.columns.join(", "), 80);
+    format!(
+        "row {}: the scaling by the rows before does not fit {columns} any more; features are rescaled and the model is fitted \
+         anew to {from}",
+        integer(revision.row)
+    )
+}
+
 pub fn json(found: &Found) -> Value {
     let summary = &found.model.summaries()[0];
     let mut object = json!({
@@ -187,6 +207,8 @@ pub fn json(found: &Found) -> Value {
         "exponent": summary.exponent,
         "warm_up": found.warm_up,
         "rows_dropped_missing": found.dropped,
+        "interrupted": found.interrupted.is_some(),
+        "rescaled": found.revisions.iter().map(revision_json).collect::<Vec<Value>>(),
         "lambda_was_chosen": summary.lambda_was_chosen,
         "chosen_by": summary.chosen_by,
         "batch_difference": found.batch_difference,

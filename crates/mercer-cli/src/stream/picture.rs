@@ -3,11 +3,11 @@
 use super::Found;
 use crate::chart::lines::{self, Curve, Window};
 use crate::report::{abbreviated, integer};
-use crate::svg::curves;
+use crate::svg::curves::{self, Panel};
 
 pub fn text(found: &Found) -> String {
     match window(found) {
-        Some(window) => lines::draw(&curves(found), &window, "RMSE of predictions made before learning", "rows"),
+        Some(window) => lines::draw(&errors(found), &window, "RMSE of predictions made before learning", "rows"),
         None => String::new(),
     }
 }
@@ -15,11 +15,23 @@ pub fn text(found: &Found) -> String {
 pub fn svg(found: &Found) -> String {
     let window = window(found).unwrap_or(Window { x: (1.0, 10.0), y: (0.0, 1.0), log_y: false });
     let title = format!("{}: {}", found.target, found.model.kernel().spec());
-    curves::draw(&curves(found), &[], &window, &abbreviated(&title, 90), ("rows", "RMSE"))
+    let title = abbreviated(&title, 90);
+    // Errors so far have no minimum that means anything.
+    let panel = Panel {
+        title: &title,
+        curves: &errors(found),
+        marks: &[],
+        window: &window,
+        names: ("rows", "RMSE"),
+        second: None,
+        is_overlay: false,
+        has_dots: false,
+    };
+    curves::stack(&[panel], &title)
 }
 
 /// The running mean below, the model above it.
-fn curves(found: &Found) -> Vec<Curve> {
+fn errors(found: &Found) -> Vec<Curve> {
     let recent = found.reports.first().map_or(0, |report| report.losses.window());
     let names = [(2, "running mean".to_owned()), (1, format!("last {}", integer(recent))), (0, "so far".to_owned())];
     let curve = |(index, name): (usize, String)| Curve {

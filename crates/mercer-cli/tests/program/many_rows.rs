@@ -62,3 +62,19 @@ fn two_hundred_thousand_rows() {
     ]);
     assert_eq!(report["certificate"]["holds"], true);
 }
+
+/// What is too large is told from the size of the file, before it is read.
+#[test]
+fn a_table_beyond_the_memory_is_refused_before_it_is_read() {
+    let lab = Lab::new();
+    let row = "0.123456789,".repeat(40) + "1\n";
+    let names: Vec<String> = (0..40).map(|j| format!("x{j}")).collect();
+    lab.file("t.csv", &(names.join(",") + ",y\n" + &row.repeat(60_000)));
+    let said = error(&lab.fails(&["fit", "t.csv", "-t", "y", "--memory", "70M"], 1));
+    assert!(said.contains("the table and its features") && said.contains("`mercer moments t.csv --target"), "{said}");
+    // Monomials are counted before they are made: 40 features have 1,221,758 of degree 5.
+    lab.file("s.csv", &(names.join(",") + ",y\n" + &row.repeat(200)));
+    let poly = ["fit", "s.csv", "-t", "y", "--penalty", "lasso", "--features", "poly:5", "--memory", "200M"];
+    let said = error(&lab.fails(&poly, 1));
+    assert!(said.contains("200 rows need 12.7 GB"), "{said}");
+}

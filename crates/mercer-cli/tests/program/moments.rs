@@ -28,6 +28,15 @@ fn parts_merge_to_the_model_of_the_whole() {
     lab.ok(&["merge", "p0.moments", "p1.moments", "--output", "grown.moments"]);
     let text = text(&lab.ok(&["update", "grown.moments", "p2.csv"]));
     assert!(text.contains("6,000, 2,000 of them new"), "{text}");
+    // No row counts twice.
+    let refused = error(&lab.fails(&["update", "grown.moments", "p2.csv"], 1));
+    assert!(refused.contains("p2.csv: ") && refused.contains("got the same 2000 rows again"), "{refused}");
+    for twice in [["p0.moments", "p0.moments"], ["p1.moments", "grown.moments"]] {
+        let refused = error(&lab.fails(&["merge", twice[0], twice[1], "--output", "twice.moments"], 1));
+        assert!(refused.contains("2000 rows that are in both"), "{refused}");
+    }
+    let refused = error(&lab.fails(&["moments", "p0.csv", "p0.csv", "-t", "y", "--output", "twice.moments"], 1));
+    assert!(refused.contains("again") && !lab.path("twice.moments").exists(), "{refused}");
     let surface = ["--exponent", "1..2:0.5", "--lambda", "1e-7..1:15"];
     for name in ["all", "merged", "grown"] {
         let (from, to) = (format!("{name}.moments"), format!("{name}.mercer"));
@@ -94,7 +103,7 @@ fn parquet_weights_and_folders() {
     assert!((a.0 / b.0 - 1.0).abs() < 1e-9 && (a.1 / b.1 - 1.0).abs() < 1e-9, "{a:?} {b:?}");
     std::fs::create_dir(lab.path("folder")).unwrap();
     std::fs::copy(lab.path("t.csv"), lab.path("folder/a.csv")).unwrap();
-    std::fs::copy(lab.path("t.csv"), lab.path("folder/b.csv")).unwrap();
+    lab.ok(&["generate", "sinc", "--rows", "3000", "--noise", "0.1", "--seed", "5", "--output", "folder/b.csv"]);
     let report = gather("folder", &["--target", "y", "--landmarks", "20"], "folder.moments");
     assert_eq!(report["n"], 6000);
 }
@@ -177,7 +186,8 @@ fn random_waves_in_the_place_of_landmarks() {
     let held_out = number(&report["held_out"], "value").sqrt();
     assert!((1.0..2.5).contains(&held_out), "{held_out}");
     lab.ok(&["predict", "m.mercer", "t.csv", "--output", "p.csv", "-q"]);
-    lab.ok(&["moments", "t.csv", "--like", "w.moments", "--output", "again.moments"]);
+    lab.ok(&["generate", "friedman1", "--rows", "500", "--noise", "1", "--seed", "9", "--output", "u.csv"]);
+    lab.ok(&["moments", "u.csv", "--like", "w.moments", "--output", "again.moments"]);
     lab.ok(&["merge", "w.moments", "again.moments", "--output", "both.moments"]);
     lab.ok(&["effects", "m.mercer", "t.csv"]);
     let refused =

@@ -1,5 +1,8 @@
 //! `mercer stream`
 
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, Stdio};
+
 use serde_json::Value;
 
 use crate::lab::{Lab, close, error, line, number, text};
@@ -74,7 +77,8 @@ fn rows_on_standard_input_are_learned_as_they_arrive() {
     assert!(from_file["lambda_was_chosen"] == true && from_file["reports"][0]["lambda"] != from_file["lambda"]);
 
     let live = lab.ok_on(&line(&[&["stream", "-"], &options]), &table);
-    assert_eq!(error(&live).lines().count(), 5, "{}", error(&live));
+    assert_eq!(error(&live).lines().count(), 6, "{}", error(&live));
+    assert!(error(&live).starts_with("waiting for the first 25 rows (--warm-up)"), "{}", error(&live));
     assert!(error(&live).contains("30 rows  RMSE") && error(&live).contains("20 landmarks"), "{}", error(&live));
     let page = text(&live);
     for part in ["running mean", "20 landmarks, which miss", "predicted before it was learned", "effective ridge"] {
@@ -83,7 +87,9 @@ fn rows_on_standard_input_are_learned_as_they_arrive() {
     assert!(page.contains("+ so far") && page.contains("105 of them predicted first"), "{page}");
     let quiet = lab.ok_on(&line(&[&["stream", "-", "--quiet", "--svg", "l.svg"], &options]), &table);
     assert!(quiet.stdout.is_empty() && quiet.stderr.is_empty());
-    check_svg(&String::from_utf8(lab.bytes("l.svg")).unwrap());
+    let picture = String::from_utf8(lab.bytes("l.svg")).unwrap();
+    check_svg(&picture);
+    assert!(!picture.contains("<circle"), "the least error so far means nothing");
 }
 
 #[test]
@@ -152,4 +158,144 @@ fn what_cannot_be_streamed_is_refused() {
     lab.file("hole.csv", &(lines.join("\n") + "\n"));
     let report = lab.json(&["stream", "hole.csv", "-t", "y", "--missing", "drop", "--json"]);
     assert_eq!((report["rows"].as_u64(), report["rows_dropped_missing"].as_u64()), (Some(79), Some(1)));
+}
+
+/// A stream that is fed row by row.
+struct Fed {
+    child: Child,
+    to: ChildStdin,
+}
+
+impl Fed {
+    fn start(lab: &Lab, arguments: &[&str]) -> Fed {
+        let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_mercer"))
+            .args(["stream", "-", "-t", "y"])
+            .args(arguments)
+            .current_dir(lab.folder.path())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let to = child.stdin.take().unwrap();
+        Fed { child, to }
+    }
+
+    fn send(&mut self, line: &str) {
+        writeln!(self.to, "{line}").unwrap();
+    }
+
+    #[cfg(unix)]
+    fn signal(&self, name: &str) {
+        let id = self.child.id().to_string();
+        assert!(std::process::Command::new("kill").args([name, &id]).status().unwrap().success());
+    }
+}
+
+#[test]
+fn every_row_is_answered_before_the_next_is_sent() {
+    let lab = Lab::with_table("friedman1", 80);
+    let table = String::from_utf8(lab.bytes("t.csv")).unwrap();
+    let mut lines = table.lines();
+    let mut stream = Fed::start(&lab, &["--warm-up", "20", "--predictions", "-", "-q", "-o", "m.mercer"]);
+    let mut answers = BufReader::new(stream.child.stdout.take().unwrap()).lines();
+    for _ in 0..=20 {
+        stream.send(lines.next().unwrap());
+    }
+    assert_eq!(answers.next().unwrap().unwrap(), "row,y,prediction");
+    for row in 1..=20 {
+        let answer = answers.next().unwrap().unwrap();
+        assert!(answer.starts_with(&format!("{row},")) && answer.ends_with(','), "{answer}");
+    }
+    for (row, line) in (21..).zip(lines) {
+        stream.send(line);
+        let answer = answers.next().unwrap().unwrap();
+        let cells: Vec<&str> = answer.split(',').collect();
+        assert!(cells[0] == row.to_string() && cells[2].parse::<f64>().is_ok(), "{answer}");
+    }
+    drop(stream.to);
+    assert!(stream.child.wait().unwrap().success() && answers.next().is_none());
+    // A row that is answered at once has the answer that a table gives.
+    lab.ok(&["stream", "t.csv", "-t", "y", "--warm-up", "20", "-q", "-o", "n.mercer", "--predictions", "p.csv"]);
+    assert_eq!(lab.model("m.mercer"), lab.model("n.mercer"));
+}
+
+#[test]
+#[cfg(unix)]
+fn a_signal_ends_the_stream_and_keeps_what_there_is() {
+    let lab = Lab::with_table("friedman1", 80);
+    let table = String::from_utf8(lab.bytes("t.csv")).unwrap();
+    let options = ["--warm-up", "20", "-o", "m.mercer", "--svg", "s.svg"];
+    for (signal, code, to) in [("-INT", 130, "p.csv"), ("-TERM", 143, "p.csv"), ("-TERM", 143, "p.parquet")] {
+        let mut stream = Fed::start(&lab, &line(&[&options, &["--predictions", to, "--report-every", "60"]]));
+        table.lines().take(61).for_each(|line| stream.send(line));
+        // All rows are learned when the report says so.
+        let mut said = BufReader::new(stream.child.stderr.take().unwrap()).lines();
+        assert!(said.any(|line| line.unwrap().contains("60 rows  RMSE")));
+        if to == "p.csv" {
+            assert_eq!(lab.numbers(to, "prediction").len(), 60, "rows are there at once");
+        }
+        stream.signal(signal);
+        assert_eq!(stream.child.wait().unwrap().code(), Some(code));
+        let said: Vec<String> = said.map(Result::unwrap).collect();
+        assert!(
+            said.iter().any(|line| line == "interrupted after 60 rows; the model is saved in m.mercer"),
+            "{said:?}"
+        );
+        assert_eq!(lab.numbers(to, "prediction").len(), 60);
+        lab.ok(&["predict", "m.mercer", "t.csv", "-q", "--output", "o.csv"]);
+        for name in ["m.mercer", "s.svg", to] {
+            std::fs::remove_file(lab.path(name)).unwrap();
+        }
+    }
+    // Before the warm-up is over there is nothing to keep.
+    let mut stream = Fed::start(&lab, &options);
+    table.lines().take(10).for_each(|line| stream.send(line));
+    let mut said = BufReader::new(stream.child.stderr.take().unwrap()).lines();
+    assert!(said.next().unwrap().unwrap().contains("waiting for the first 20 rows"));
+    stream.signal("-TERM");
+    assert_eq!(stream.child.wait().unwrap().code(), Some(143));
+    assert!(said.next().unwrap().unwrap().contains("nothing is saved") && !lab.path("m.mercer").exists());
+}
+
+#[test]
+fn the_model_is_saved_on_the_way() {
+    let lab = Lab::with_table("friedman1", 100);
+    let table = String::from_utf8(lab.bytes("t.csv")).unwrap();
+    let options = ["--warm-up", "20", "-q", "-o", "m.mercer", "--save-every", "25", "--predictions", "-"];
+    let mut stream = Fed::start(&lab, &options);
+    let mut answers = BufReader::new(stream.child.stdout.take().unwrap()).lines();
+    table.lines().take(78).for_each(|line| stream.send(line));
+    assert!(answers.any(|line| line.unwrap().starts_with("77,")));
+    // The rows after 75 are not in it.
+    lab.file("first.csv", &table.lines().take(76).collect::<Vec<&str>>().join("\n"));
+    lab.ok(&["stream", "first.csv", "-t", "y", "--warm-up", "20", "-q", "-o", "n.mercer"]);
+    assert_eq!(lab.model("m.mercer"), lab.model("n.mercer"));
+    drop(stream.to);
+    assert!(stream.child.wait().unwrap().success());
+    let refused = error(&lab.fails(&["stream", "t.csv", "-t", "y", "--save-every", "5"], 2));
+    assert!(refused.contains("--output"), "{refused}");
+    let refused = error(&lab.fails(&["stream", "t.csv", "-t", "y", "--predictions", "./t.csv"], 2));
+    assert!(refused.contains("the table that is read"), "{refused}");
+}
+
+#[test]
+fn a_wrong_scale_is_revised() {
+    let lab = Lab::new();
+    let mut table = "x1,x2,y\n".to_owned();
+    for i in 0..300_usize {
+        let noise = |salt: usize| ((i * 7919 + salt * 104_729) % 1000) as f64 / 1000.0 - 0.5;
+        let (x1, x2) = (noise(1), if i < 60 { 5000.0 } else { 5000.0 + 4000.0 * noise(2) });
+        table.push_str(&format!("{x1},{x2},{}\n", x1 + (x2 - 5000.0) / 1000.0 + 0.1 * noise(3)));
+    }
+    lab.file("t.csv", &table);
+    let output = lab.ok(&["stream", "t.csv", "-t", "y", "--lambda", "1e-4", "--json", "--predictions", "p.csv"]);
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(number(&report, "recent_rmse") < 0.2, "{report}");
+    let first = &report["rescaled"][0];
+    assert_eq!((first["row"].as_u64(), first["rows"].as_u64()), (Some(61), Some(61)), "{report}");
+    assert_eq!((&first["columns"][0], report["rows"].as_u64()), (&Value::from("x2"), Some(300)));
+    let said = error(&output);
+    assert!(said.contains("note: row 61: the scaling") && said.contains("does not fit x2 any more"), "{said}");
+    assert_eq!(lab.numbers("p.csv", "prediction").iter().filter(|value| value.is_finite()).count(), 250);
 }

@@ -44,6 +44,16 @@ pub(super) fn read(bytes: Vec<u8>, name: &str, limit: u64) -> Result<Frame> {
     table.finish()
 }
 
+/// The rows and columns that a file promises.
+pub(super) fn size(file: File, name: &str) -> Result<(u64, u64)> {
+    let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
+    let builder =
+        ParquetRecordBatchReaderBuilder::try_new_with_options(file, options).map_err(|error| damaged(name, error))?;
+    let rows = u64::try_from(builder.metadata().file_metadata().num_rows())
+        .map_err(|_| damaged(name, "a negative number of rows"))?;
+    Ok((rows, builder.schema().fields().len() as u64))
+}
+
 /// A file whose rows are read a few at a time.
 pub(crate) struct Batches {
     reader: ParquetRecordBatchReader,

@@ -430,7 +430,7 @@ fn encode_number(cell: f64, shift: f64, scale: f64, low: Option<bool>) -> Result
 impl Encoder {
     /// The numbers of a column, read as the training rows were read: text there is refused at its first cell that cannot
     /// be, and so is another unit. Plain numbers are taken to be in the unit of the training rows.
-    pub(super) fn numbers<'a>(&self, frame: &'a Frame, name: &str) -> Result<Cow<'a, [f64]>> {
+    pub(crate) fn numbers<'a>(&self, frame: &'a Frame, name: &str) -> Result<Cow<'a, [f64]>> {
         let own = self.facts.reading(name);
         frame.refuse_doubt(name)?;
         let refused = |texts: &[Option<String>]| {

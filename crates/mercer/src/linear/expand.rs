@@ -40,7 +40,7 @@ pub fn monomials(columns: usize, degree: usize, most: usize) -> Result<Vec<Vec<(
 }
 
 /// (columns + degree choose degree) − 1, unless that overflows.
-fn count(columns: usize, degree: usize) -> Option<usize> {
+pub(crate) fn count(columns: usize, degree: usize) -> Option<usize> {
     // The smaller of the two is the number of factors, so that a huge degree or width ends at once by overflow.
     let (few, many) = (columns.min(degree), columns.max(degree));
     let mut result: u128 = 1;

@@ -259,6 +259,10 @@ impl LinearFit {
             let must = "one-hot for a linear function";
             return Err(Error::argument("how text columns are read", must, "equality"));
         }
+        if self.degree > 1 {
+            let width = expand::count(design.points.features(), self.degree).unwrap_or(usize::MAX);
+            self.check_memory(design.rows(), width)?;
+        }
         let design = if self.degree > 1 { design.expanded(self.degree)? } else { design };
         let width = if self.kernel.is_some() { design.rows() } else { design.points.features() };
         self.check_memory(design.rows(), width)?;

@@ -3,13 +3,15 @@
 //! ```text
 //! 0   magic 93 4D 4F 4D 45 4E 54 0A     8   version (u32)        12  folds (u16), 14 length of the weight column's name (u16)
 //! 16  length of the model (u64)         24  count of numbers (u64)
-//! 32  the model, the numbers (f64), the name of the weight column, SHA-256 of everything before it
+//! 32  the model, the numbers (f64), the name of the weight column, three numbers (u64) for each part that was added,
+//!     the count of parts (u64), SHA-256 of everything before it
 //! ```
-//! Version 1 had no such name (its length is 0) and did not keep the largest k(x, x).
+//! Version 1 had no such name (its length is 0) and did not keep the largest k(x, x); version 2 knew no parts.
 //! All little-endian. Every length is checked against the bytes that are there before anything is reserved.
 
 use sha2::{Digest, Sha256};
 
+use super::parts::Part;
 use super::sums::Sums;
 use super::{LandmarkMap, Moments};
 use crate::format::{self, CHECKSUM, FIXED, FormatError, verified};
@@ -17,7 +19,9 @@ use crate::linalg::Matrix;
 use crate::model::{Expansion, Model};
 
 const MAGIC: [u8; 8] = [0x93, b'M', b'O', b'M', b'E', b'N', b'T', b'\n'];
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
+/// Bytes of a part.
+const PART: u64 = 24;
 
 impl Moments {
     /// The bytes of moments and of a model that was fitted to them.
@@ -48,6 +52,12 @@ impl Moments {
         bytes.extend(model);
         numbers.iter().for_each(|number| bytes.extend(number.to_le_bytes()));
         bytes.extend(name);
+        let mut parts = 0_u64;
+        for part in self.all_parts() {
+            [part.rows, part.first, part.second].iter().for_each(|number| bytes.extend(number.to_le_bytes()));
+            parts += 1;
+        }
+        bytes.extend(parts.to_le_bytes());
         let checksum = Sha256::digest(&bytes);
         bytes.extend_from_slice(&checksum);
         Ok(bytes)
@@ -72,10 +82,24 @@ impl Moments {
         }
         let (folds, name_length) = (u32_at(12) as usize & 0xFFFF, u32_at(12) >> 16);
         let (length, count) = (u64_at(16), u64_at(24));
+        // The count of parts stands at the end.
+        let parts = match version {
+            1 | 2 => None,
+            _ => bytes[..bytes.len() - CHECKSUM].last_chunk().map(|count| u64::from_le_bytes(*count)),
+        };
+        let parts_length = parts.map_or(Some(0), |parts| parts.checked_mul(PART)?.checked_add(8));
         let said = count.checked_mul(8).and_then(|numbers| numbers.checked_add(length));
-        let content = verified(bytes, said.and_then(|said| said.checked_add(u64::from(name_length))))?;
+        let said = said.and_then(|said| said.checked_add(u64::from(name_length))?.checked_add(parts_length?));
+        let content = verified(bytes, said)?;
         let (model, rest) = content.split_at(length as usize);
-        let (numbers, name) = rest.split_at(rest.len() - name_length as usize);
+        let (numbers, rest) = rest.split_at(8 * count as usize);
+        let (name, rest) = rest.split_at(name_length as usize);
+        let u64_in = |bytes: &[u8], at: usize| u64::from_le_bytes(std::array::from_fn(|i| bytes[8 * at + i]));
+        let parts = parts.map(|parts| {
+            let part =
+                |bytes: &[u8]| Part { rows: u64_in(bytes, 0), first: u64_in(bytes, 1), second: u64_in(bytes, 2) };
+            rest.chunks_exact(PART as usize).take(parts as usize).map(part).collect::<Vec<Part>>()
+        });
         let model = format::from_bytes(model)?;
         let contradiction = |what: &str| FormatError::Contradiction(what.to_owned());
         let Expansion::Kernel { points, .. } = &model.expansion else {
@@ -115,13 +139,18 @@ impl Moments {
         model.kernel.diagonal(points, 0, &mut heights);
         let height = height.first().copied().unwrap_or_else(|| heights.iter().fold(0.0, |max: f64, k| max.max(*k)));
         let map = LandmarkMap::new(model.encoder.clone(), model.kernel.clone(), points.clone(), lower);
+        let rows = folds.iter().map(|fold| fold.rows).sum();
+        let sums = || folds.iter().flat_map(Sums::numbers).collect::<Vec<f64>>();
+        let parts = parts.unwrap_or_else(|| vec![Part::of_sums(rows, &sums())]);
         let moments = Moments {
             targets: model.summaries.iter().map(|summary| summary.target.clone()).collect(),
             pilot: (features.to_vec(), values.to_vec()),
             ranges: ranges.chunks_exact(2).map(|pair| [pair[0], pair[1]]).collect(),
             height,
             weight: Some(weight).filter(|name| !name.is_empty()),
-            rows: folds.iter().map(|fold| fold.rows).sum(),
+            rows,
+            parts,
+            open: Part::default(),
             folds,
             map,
         };

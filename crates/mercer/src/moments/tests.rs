@@ -154,7 +154,7 @@ fn folds_are_refits(weights: Option<&[f64]>, offset: bool) {
             for (l, lambda) in lambdas.iter().enumerate() {
                 let mut squares = 0.0;
                 for fold in 0..5 {
-                    let is_held = |row: usize| fold_of(&design.points, &design.y, row, 5) == fold;
+                    let is_held = |row: usize| hash_of(&design.points, &design.y, row) % 5 == fold;
                     let kept: Vec<usize> = (0..300).filter(|row| !is_held(*row)).collect();
                     let part = Matrix::from_fn(kept.len(), f.cols(), |i, j| f.get(kept[i], j));
                     let values = Matrix::from_fn(kept.len(), 1, |i, _| target.get(kept[i], 0));
@@ -208,9 +208,15 @@ fn parts_merge_to_the_whole_and_come_back_from_bytes() {
     let (back, model) = Moments::from_bytes(&bytes).unwrap();
     assert_eq!(model.predict(&x).unwrap(), q);
     assert_eq!(settings.fit(&back).unwrap().model.predict(&x).unwrap(), q);
+    // Rows that are in both, or are added again, would count twice.
     let mut grown = back.clone();
-    grown.merge(&back).unwrap();
+    let refused = grown.merge(&back).unwrap_err().to_string();
+    assert!(refused.contains("5000 rows that are in both"), "{refused}");
+    grown.absorb(&design.points, &design.y, None).unwrap();
+    grown.end_part().unwrap();
     assert_eq!(grown.rows(), 10_000);
+    grown.absorb(&design.points, &design.y, None).unwrap();
+    assert!(grown.end_part().unwrap_err().to_string().contains("the same 5000 rows again"));
     for place in (0..bytes.len()).step_by(97) {
         let mut damaged = bytes.clone();
         damaged[place] ^= 1 << (place % 8);

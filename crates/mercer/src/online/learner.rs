@@ -4,6 +4,7 @@ use super::choose::by_cross_validation;
 use super::exact::ExactRows;
 use super::follow::{Follower, System};
 use super::landmarks::Landmarks;
+use super::scales::Scales;
 use crate::certificate::{Certificate, LowRank};
 use crate::data::{Design, Encoder, Frame, Missing, Roles, target_numbers};
 use crate::error::{Error, Result};
@@ -73,6 +74,7 @@ pub(super) struct Learner {
     limits: Limits,
     target_range: [f64; 2],
     is_settled: bool,
+    scales: Scales,
     /// Rows of the warm-up that were left out.
     pub dropped: usize,
 }
@@ -88,6 +90,8 @@ pub(super) struct Read {
     points: Points,
     targets: Vec<f64>,
     complete: Vec<bool>,
+    /// The cells of the columns whose scaling is watched.
+    watched: Vec<Vec<f64>>,
     first: usize,
 }
 
@@ -125,6 +129,9 @@ impl Learner {
             false => Solution { coefficients: vec![0.0; design.rows()], ..solution },
         };
         let rows = ExactRows::new(kernel.clone(), fit.has_offset(), &design.points, design.y.col(0), &solution);
+        let mut scales = Scales::of(&design.encoder);
+        let cells = scales.read(&design.encoder, first)?;
+        (0..first.rows()).for_each(|row| scales.add(&cells, row));
         let mut learner = Learner {
             fit,
             encoder: design.encoder.with_constants_read(),
@@ -137,10 +144,30 @@ impl Learner {
             limits,
             target_range: summary.target_range,
             is_settled: false,
+            scales,
             dropped: design.dropped_missing,
         };
         learner.settle()?;
         Ok(learner)
+    }
+
+    /// Takes a row in that was learned; whether the scaling is wrong by now.
+    pub fn watch(&mut self, read: &Read, row: usize) -> bool {
+        self.scales.add(&read.watched, row);
+        self.scales.wrong().next().is_some()
+    }
+
+    /// Columns whose scaling is wrong.
+    pub fn wrongly_scaled(&self) -> Vec<String> {
+        self.scales.wrong().map(str::to_owned).collect()
+    }
+
+    /// Goes on with the counts of the learner whose place this one takes.
+    pub fn succeed(&mut self, before: &Learner) {
+        let [low, high] = before.target_range;
+        self.target_range = [self.target_range[0].min(low), self.target_range[1].max(high)];
+        self.follower.factors += before.follower.factors;
+        self.follower.decompositions += before.follower.decompositions;
     }
 
     /// Targets of the warm-up, before any other row.
@@ -163,7 +190,8 @@ impl Learner {
                 complete[row] = false;
             }
         }
-        Ok(Read { points, targets, complete, first: 0 })
+        let watched = self.scales.read(&self.encoder, frame)?;
+        Ok(Read { points, targets, complete, watched, first: 0 })
     }
 
     pub fn predict(&self, frame: &Frame) -> Result<Vec<Option<f64>>> {
@@ -214,7 +242,7 @@ impl Learner {
         prediction
     }
 
-    fn count(&self) -> usize {
+    pub fn count(&self) -> usize {
         match &self.rows {
             Rows::Exact(rows) => rows.rows(),
             Rows::Landmarks(rows) => rows.rows(),
