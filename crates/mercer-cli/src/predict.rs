@@ -32,7 +32,7 @@ pub fn run(options: &PredictOptions, common: &Common) -> anyhow::Result<Done> {
     let table = match parts::run(&model, options, common, &progress, started)? {
         Streamed::Done => return Ok(Done::Certified),
         Streamed::No(None) => crate::files::read_table(&options.table, &reading)?,
-        Streamed::No(Some(table)) => table,
+        Streamed::No(Some(table)) => *table,
     };
     let mut answer = Answer::of(&model, &table.frame, options)?;
     if let Some(maker) = intervals::maker(&model, options, common, &progress)? {

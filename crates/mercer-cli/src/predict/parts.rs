@@ -23,7 +23,7 @@ const CELLS: usize = 1 << 20;
 pub enum Streamed {
     Done,
     /// It is to be done in one piece, which is here if it was read already.
-    No(Option<Table>),
+    No(Option<Box<Table>>),
 }
 
 /// A column that was numbers in the parts so far is text in this one, and so it is in the whole table: these are its text columns.
@@ -55,12 +55,12 @@ pub fn run(
     loop {
         let mut parts = open(&options.table, &options.reading.to_read_options())?.with_text_columns(texts);
         if let Some(table) = parts.take_whole() {
-            return Ok(Streamed::No(Some(table)));
+            return Ok(Streamed::No(Some(Box::new(table))));
         }
         let first = parts.next_table(FIRST)?;
         crate::files::notes(&options.table, parts.notes());
         if first.frame.rows() < FIRST {
-            return Ok(Streamed::No(Some(first)));
+            return Ok(Streamed::No(Some(Box::new(first))));
         }
         let run = Run { model, options, progress, started, stops: needs_types };
         match run.all(parts, first, common)? {

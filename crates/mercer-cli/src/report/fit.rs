@@ -202,18 +202,6 @@ fn model_name(table: &str) -> String {
     format!("{stem}.mercer")
 }
 
-#[cfg(test)]
-mod tests {
-    use super::{in_words, model_name};
-
-    #[test]
-    fn names_and_numbers_read_well() {
-        assert_eq!(model_name("data/concrete.csv.gz"), "concrete.mercer");
-        assert_eq!(model_name("-"), "model.mercer");
-        assert_eq!((in_words(5), in_words(10), in_words(20)), ("five".into(), "ten".into(), "20".into()));
-    }
-}
-
 /// Rows from which an exact fit takes so long that a quicker one is worth knowing.
 const MANY_ROWS: usize = 5000;
 
@@ -230,4 +218,16 @@ fn few_directions(method: Method, summary: &Summary) -> Option<String> {
             integer(rank as usize)
         )
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{in_words, model_name};
+
+    #[test]
+    fn names_and_numbers_read_well() {
+        assert_eq!(model_name("data/concrete.csv.gz"), "concrete.mercer");
+        assert_eq!(model_name("-"), "model.mercer");
+        assert_eq!((in_words(5), in_words(10), in_words(20)), ("five".into(), "ten".into(), "20".into()));
+    }
 }

@@ -25,7 +25,6 @@ pub fn svg(found: &Found) -> String {
         names: ("rows", "RMSE"),
         second: None,
         is_overlay: false,
-        has_dots: false,
     };
     curves::stack(&[panel], &title)
 }

@@ -115,7 +115,7 @@ const CASES: &[(&str, &[Case])] = &[
 fn written(file: &File) -> (Vec<u8>, String) {
     let y = |row: usize| (row * row) % 11 + row;
     let code = |text: &str| if text.is_empty() { "(empty)".to_owned() } else { format!("`{text}`") };
-    let shown = |text: &str| text.replace('|', "\\|").replace('\u{a0}', " ").replace('\u{202f}', " ");
+    let shown = |text: &str| text.replace('|', "\\|").replace(['\u{a0}', '\u{202f}'], " ");
     match file {
         Cells(cells) => {
             let mut text = String::from("x;y\n");

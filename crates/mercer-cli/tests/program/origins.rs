@@ -27,7 +27,7 @@ fn a_model_knows_command_seed_and_data() {
     lab.ok(&line(&[&fit, &["--output", "other.mercer", "--quiet", "--threads", "1"]]));
     assert_eq!(lab.bytes("other.mercer"), lab.bytes("data/m.mercer"));
     // The function is that of a model without a word of it; single precision keeps the words.
-    assert_eq!(lab.model("other.mercer").len() < lab.bytes("other.mercer").len(), true);
+    assert!(lab.model("other.mercer").len() < lab.bytes("other.mercer").len());
     lab.ok(&["export", "other.mercer", "--precision", "f32", "--output", "small.mercer"]);
     assert_eq!(lab.json(&["inspect", "small.mercer", "--json"])["provenance"], expected);
 

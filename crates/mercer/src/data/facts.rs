@@ -122,11 +122,11 @@ impl Encoder {
         let mut all: Vec<ColumnRead> = Vec::new();
         let blank = Fact::default();
         for feature in &self.features {
-            if matches!(feature, Feature::Number { log: Some(_), .. }) {
-                if let Some(own) = all.iter_mut().rev().find(|own| own.name == feature.name()) {
-                    own.has_logarithm = true;
-                    continue;
-                }
+            if matches!(feature, Feature::Number { log: Some(_), .. })
+                && let Some(own) = all.iter_mut().rev().find(|own| own.name == feature.name())
+            {
+                own.has_logarithm = true;
+                continue;
             }
             let kind = match feature {
                 Feature::Number { .. } if feature.is_constant() => Kind::Constant,
