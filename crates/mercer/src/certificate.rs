@@ -32,7 +32,8 @@ pub struct Certificate {
     /// Condition number of K + nμI, or an upper bound, where a linear system was solved.
     pub condition: Option<f64>,
     /// Decimal digits of the predictions that are certain, relative to the spread of the target (with a duality gap: of the
-    /// objective). They refer to
+    /// objective). They hold at the training rows and at new rows whose k(x, x) is not above its largest value on the training rows, for
+    /// every kernel matrix within the rounding of this one; 0 is no claim. They refer to
     /// the features as the model scales them; the scaling's own numbers are part of the model. Of a model that was rounded to
     /// single precision they are certain where [`Rounding::bound`] is there, and else as good as what was measured.
     pub digits: f64,
