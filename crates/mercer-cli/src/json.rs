@@ -118,8 +118,8 @@ fn automatic(search: &Search) -> Map<String, Value> {
         search.mean_gradient.iter().map(|(feature, share)| json!({ "feature": feature, "share": share })).collect();
     let mut map = Map::new();
     map.insert("trials".into(), Value::Array(trials));
-    map.insert("budget".into(), json!(search.total));
-    map.insert("budget_of_search".into(), json!(search.budget));
+    map.insert("budget".into(), json!(search.budget));
+    map.insert("budget_in_all".into(), json!(search.total));
     map.insert("ran_out".into(), json!(search.ran_out));
     // What was tried follows from data and seed, unless time decided.
     map.insert("is_reproducible".into(), json!(!search.ran_out));

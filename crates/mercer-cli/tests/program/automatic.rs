@@ -70,6 +70,9 @@ fn a_budget_is_kept_and_may_run_out() {
 fn an_assessment_shares_the_budget() {
     let lab = Lab::with_table("friedman1", 60);
     let report = lab.json(&["fit", "t.csv", "--target", "y", "--budget", "30s", "--assess", "kfold:2", "--json"]);
-    assert_eq!(number(&report, "budget"), 10.0);
+    assert_eq!((number(&report, "budget"), number(&report, "budget_in_all")), (10.0, 30.0));
+    let page = text(&lab.ok(&["fit", "t.csv", "--target", "y", "--budget", "0.3s", "--assess", "kfold:2"]));
+    let said = "the budget of 0.3 s, of which this search had 0.1 s and --assess the rest, ran out";
+    assert!(page.contains(said), "{page}");
     assert_eq!(report["assessment"]["rmse"].as_array().unwrap().len(), 2);
 }

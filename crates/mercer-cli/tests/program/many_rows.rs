@@ -76,5 +76,5 @@ fn a_table_beyond_the_memory_is_refused_before_it_is_read() {
     lab.file("s.csv", &(names.join(",") + ",y\n" + &row.repeat(200)));
     let poly = ["fit", "s.csv", "-t", "y", "--penalty", "lasso", "--features", "poly:5", "--memory", "200M"];
     let said = error(&lab.fails(&poly, 1));
-    assert!(said.contains("200 rows need 12.7 GB"), "{said}");
+    assert!(said.contains("200 rows need 11.7 GB"), "{said}");
 }
