@@ -52,7 +52,7 @@ pub fn check_size(path: &str, options: &ReadOptions, limit: Option<u64>) -> anyh
         let remedy = format!(
             "`mercer moments {path} --target …` reads the table in parts and needs about 100 MB; `mercer fit` then takes its \
              file; --memory {} allows this fit",
-            plan::bytes(needed.saturating_mul(2)).replace(' ', "").replace('B', "")
+            plan::bytes(needed.saturating_mul(2)).replace([' ', 'B'], "")
         );
         return Err(Advised { cause, remedy }.into());
     }
