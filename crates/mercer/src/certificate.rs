@@ -79,6 +79,9 @@ pub struct LowRank {
 /// Digits below which predictions are not vouched for.
 const FEWEST_DIGITS: f64 = 2.0;
 
+/// A condition number that costs no more than half of the digits.
+const MODEST_CONDITION: f64 = 1e8;
+
 /// Decimal digits up to a relative error. The fifteenth is never claimed: a bound to first order does not reach that far.
 fn digits_of(error: f64) -> f64 {
     if error < 1.0 { (-libm::log10(error)).min(14.0) } else { 0.0 }
@@ -94,10 +97,18 @@ impl Certificate {
             } else {
                 format!("only {digits:.1} digits are certain")
             };
-            Some(format!(
-                "{certain}: the ridge is at the rounding level of the kernel matrix (condition number {:.0e}); a larger λ is needed",
-                solution.condition
-            ))
+            Some(if solution.condition < MODEST_CONDITION {
+                format!(
+                    "{certain}: the equations are solved to {:.0e} only; a smaller tolerance is needed",
+                    solution.solve_residual
+                )
+            } else {
+                format!(
+                    "{certain}: the ridge is at the rounding level of the kernel matrix (condition number {:.0e}); \
+                     a larger λ is needed",
+                    solution.condition
+                )
+            })
         } else if !minimum.is_counted {
             Some(
                 "the global minimum is not proved: two stationary points meet to rounding, or one may hide below the rounding of the \

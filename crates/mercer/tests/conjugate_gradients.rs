@@ -121,8 +121,9 @@ fn predictions_keep_to_what_is_claimed() {
             solution.relative_error
         );
         let certificate = &found.summary().certificate;
-        // At the rounding level of the matrix there is nothing to hold.
-        let is_fair = certificate.condition.unwrap() < 1e9;
+        // At the rounding level of the matrix there is nothing to hold, and a loose answer leaves the ridge of other exponents open.
+        let condition = certificate.condition.unwrap();
+        let is_fair = if exponent == 2.0 { condition < 1e9 } else { condition < 1e6 && accuracy < 1e-3 };
         assert!(certificate.holds || !is_fair, "{label}: {:?}", certificate.reason);
         let digits = libm::pow(10.0, -found.summary().certificate.digits);
         assert!(difference <= digits + exact.solutions[0].relative_error, "{label}");

@@ -45,7 +45,8 @@ fn targets_that_look_like_classes() {
     said(&lab, &["-k", "gaussian"], &["3 different values, whole numbers from 1 to 3", "--loss logistic"]);
     // Classes that are fitted as classes, and numbers, need no word.
     for (column, more) in [(0, &["--loss", "logistic"][..]), (1, &["--kernel", "gaussian"])] {
-        let target = |i: usize, a: f64| if column == 0 { format!("{}", i % 2) } else { format!("{a}") };
+        let noisy = |i: usize, a: f64| a + 0.1 * (i * i % 13) as f64;
+        let target = |i: usize, a: f64| if column == 0 { format!("{}", i % 2) } else { format!("{}", noisy(i, a)) };
         lab.file("t.csv", &table(target));
         let report = lab.json(&[&["fit", "t.csv", "--target", "y", "--json"], more].concat());
         assert!(notes(&report).is_empty(), "{report}");
