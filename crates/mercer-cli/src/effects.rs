@@ -28,9 +28,12 @@ pub fn run(options: &EffectsOptions, common: &Common) -> anyhow::Result<Done> {
     let reading = options.reading.to_read_options();
     let table = options.table.as_ref().map(|path| files::read_table(path, &reading)).transpose()?;
     // Where the model tells none the library finds its own rows, and says why there are no errors.
-    let training = match &options.training.data {
-        Some(_) => intervals::training(&model, &options.training, &reading)?,
-        None => None,
+    let is_of_classes = matches!(model.meaning(), Meaning::Classes { .. });
+    let (table, training) = match (&options.training.data, table) {
+        // Classes have no standard errors: their training table is the rows alone.
+        (Some(path), None) if is_of_classes => (Some(files::read_table(path, &reading)?), None),
+        (Some(_), table) if !is_of_classes => (table, intervals::training(&model, &options.training, &reading)?),
+        (_, table) => (table, None),
     };
     if let (None, None, Some(what)) = (&table, &training, model.points_are_not_its_rows(model.points())) {
         anyhow::bail!(

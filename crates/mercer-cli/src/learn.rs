@@ -50,10 +50,13 @@ pub fn run(
     found.seconds = started.elapsed().as_secs_f64();
     let separated = found.learned.separated();
     if !separated.is_empty() && !common.quiet {
+        let what = match found.learned.model.classes() {
+            Some(classes) if classes.names.len() == 2 => format!("the two classes of {}", separated.join(", ")),
+            _ => format!("all rows of {} from the others", separated.join(", ")),
+        };
         say!(
-            "note: a linear function separates all rows of {} from the others; without a penalty the coefficients would grow without \
-             bound, and their size is set by λ alone",
-            separated.join(", ")
+            "note: a linear function separates {what}; without a penalty the coefficients would grow without bound, and their size is \
+             set by λ alone"
         );
     }
     found.learned.model.set_provenance(origin.clone());

@@ -72,6 +72,15 @@ pub fn run(options: &PathOptions, common: &Common) -> anyhow::Result<Done> {
 }
 
 impl Found {
+    /// The criteria that have a smaller value than the one they choose.
+    fn lower_elsewhere(&self) -> Vec<String> {
+        let is_lower = |c: usize, chosen: usize| {
+            self.points.iter().any(|point| point.criteria[c] < self.points[chosen].criteria[c])
+        };
+        let all = self.minima().into_iter().enumerate();
+        all.filter(|(c, chosen)| chosen.is_some_and(|chosen| is_lower(*c, chosen))).map(|(c, _)| self.name(c)).collect()
+    }
+
     /// The point that each criterion chooses, as `fit` would; nothing where it excludes every model.
     fn minima(&self) -> Vec<Option<usize>> {
         let values = |c: usize| self.points.iter().map(|point| point.criteria[c]).collect::<Vec<f64>>();
@@ -113,6 +122,14 @@ fn page(found: &Found, options: &PathOptions) -> String {
     text.push_str(&grid(found, options.lambda.is_some()).render(Style::Text));
     text.push_str("  Criteria that estimate a squared error are shown as roots; * marks what each chooses.\n\n");
     text.push_str(&format!("  {}\n", sentence(found)));
+    let below = found.lower_elsewhere();
+    if !below.is_empty() {
+        text.push_str(&format!(
+            "  {} {} lower where next to no residual is left; the choice is the lowest valley before that.\n",
+            below.join(", "),
+            if below.len() == 1 { "is" } else { "are" }
+        ));
+    }
     let picture = picture::text(found);
     if !picture.is_empty() {
         text.push_str(&format!("\n{picture}"));

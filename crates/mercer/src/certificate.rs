@@ -79,8 +79,11 @@ pub struct LowRank {
 /// Digits below which predictions are not vouched for.
 const FEWEST_DIGITS: f64 = 2.0;
 
-/// A condition number that costs no more than half of the digits.
-const MODEST_CONDITION: f64 = 1e8;
+/// Residuals that are no rounding: conjugate gradients were ended early.
+const LOOSE: f64 = 1e-10;
+
+/// Condition numbers from which rounding alone may take the digits.
+const ROUNDING_CONDITION: f64 = 1e10;
 
 /// Decimal digits up to a relative error. The fifteenth is never claimed: a bound to first order does not reach that far.
 fn digits_of(error: f64) -> f64 {
@@ -92,15 +95,20 @@ impl Certificate {
         let digits = digits_of(solution.relative_error);
         let minimum = &solution.minimum;
         let reason = if !solution.relative_error.is_finite() || digits < FEWEST_DIGITS {
-            let certain = if digits < 0.1 {
-                "no digit is certain".to_owned()
-            } else {
-                format!("only {digits:.1} digits are certain")
+            let certain = match (digits * 10.0).floor() / 10.0 {
+                0.0 => "no digit is certain".to_owned(),
+                digits => format!("only {digits:.1} digits are certain"),
             };
-            Some(if solution.condition < MODEST_CONDITION {
+            Some(if solution.solve_residual > LOOSE {
                 format!(
                     "{certain}: the equations are solved to {:.0e} only; a smaller tolerance is needed",
                     solution.solve_residual
+                )
+            } else if solution.condition < ROUNDING_CONDITION {
+                format!(
+                    "{certain}: the proved bound on rounding errors is too wide at this λ (condition number {:.0e}); \
+                     a larger λ is needed",
+                    solution.condition
                 )
             } else {
                 format!(

@@ -52,8 +52,8 @@ pub enum Quantity {
     Prediction,
     /// ln(p/(1 − p)) of a class.
     LogOdds,
-    /// ln p of a class, up to a number that all classes share.
-    LogProbability,
+    /// v of a class, where p = exp(v)/Σ exp(v): ln p up to a number that all classes share, which differs between rows.
+    Score,
     /// The value whose sign, or size among those of the other classes, decides for a class.
     DecisionValue,
     /// The probability of a class.
@@ -66,7 +66,7 @@ impl Quantity {
         match self {
             Quantity::Prediction => "prediction",
             Quantity::LogOdds => "log-odds",
-            Quantity::LogProbability => "log-probability",
+            Quantity::Score => "softmax score",
             Quantity::DecisionValue => "decision value",
             Quantity::Probability => "probability",
         }
@@ -220,7 +220,7 @@ impl Model {
         match &self.meaning {
             Meaning::Numbers | Meaning::Quantiles { .. } => Quantity::Prediction,
             Meaning::Classes { probability: Probability::Stated, .. } => Quantity::LogOdds,
-            Meaning::Classes { probability: Probability::Softmax, .. } => Quantity::LogProbability,
+            Meaning::Classes { probability: Probability::Softmax, .. } => Quantity::Score,
             Meaning::Classes { .. } => Quantity::DecisionValue,
         }
     }

@@ -60,6 +60,15 @@ pub enum Note {
         /// How rows were held out, such as `leave-one-out`.
         held_out: &'static str,
     },
+    /// Least squares on columns that depend on each other.
+    Undetermined {
+        /// The target's name.
+        target: String,
+        /// How many directions the columns have.
+        rank: usize,
+        /// How many columns vary.
+        columns: usize,
+    },
 }
 
 impl Note {
@@ -69,7 +78,8 @@ impl Note {
             Note::Constant { target, .. }
             | Note::LikeClasses { target, .. }
             | Note::Outlier { target, .. }
-            | Note::NoBetterThanTheMean { target, .. } => target,
+            | Note::NoBetterThanTheMean { target, .. }
+            | Note::Undetermined { target, .. } => target,
         }
     }
 }
@@ -119,6 +129,11 @@ impl fmt::Display for Note {
                 f,
                 "{target}: R² is {} by {held_out}, so new rows are predicted no better than by the mean of the target",
                 short(*r2)
+            ),
+            Note::Undetermined { target, rank, columns } => write!(
+                f,
+                "{target}: {columns} columns that vary have rank {rank}: the rows do not determine every coefficient, and those with the \
+                 least sum of squares are shown; predictions are determined, single coefficients and their errors are not"
             ),
         }
     }

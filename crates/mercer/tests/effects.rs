@@ -393,12 +393,7 @@ fn effects_on_probabilities_are_derivatives_of_probabilities() {
     let cases = [
         (logistic(), &two, Quantity::LogOdds, vec!["middle"]),
         (logistic(), &three, Quantity::LogOdds, vec!["low", "middle", "top"]),
-        (
-            logistic().many_classes(ManyClasses::Multinomial),
-            &three,
-            Quantity::LogProbability,
-            vec!["low", "middle", "top"],
-        ),
+        (logistic().many_classes(ManyClasses::Multinomial), &three, Quantity::Score, vec!["low", "middle", "top"]),
         (hinge().with_probabilities(), &two, Quantity::DecisionValue, vec!["middle"]),
     ];
     for (learn, training, quantity, names) in cases {

@@ -90,7 +90,8 @@ pub struct ColumnOptions {
     /// Columns to leave out, separated by commas
     #[arg(long, value_name = "NAMES", help_heading = "Columns")]
     pub drop: Vec<String>,
-    /// Column of row weights, at least 0: weight 2 counts like the row twice
+    /// Column of row weights, at least 0: the inverse of each row's noise variance, up to a factor. At a given λ a row of
+    /// weight 2 fits like two equal rows
     #[arg(long, value_name = "NAME", help_heading = "Columns")]
     pub weight: Option<String>,
     /// Column whose equal entries belong together: whatever is held out (leave-one-out, folds, intervals) holds out whole groups

@@ -147,7 +147,7 @@ fn assessed(found: &Found, t: usize) -> Option<String> {
     let times = if rule.repeats > 1 { format!(", {} times", rule.repeats) } else { String::new() };
     let r2 = assessment.r2(t).map_or_else(String::new, |r2| format!(" (R² {})", short(r2)));
     let how = fold_words(rule, folds);
-    Some(format!("{how}{times}, selection inside: {} ± {}{r2}", short(mean), short(deviation)))
+    Some(format!("{how}{times}, selection inside: {} ± {} (sd over folds){r2}", short(mean), short(deviation)))
 }
 
 /// `five-fold`, or what forward chaining does.

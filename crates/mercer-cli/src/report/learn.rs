@@ -2,7 +2,7 @@
 
 use mercer::criterion::FoldRule;
 use mercer::learn::{LearnTrial, Measure};
-use mercer::{Learned, Meaning, Summary, plan};
+use mercer::{Learned, Meaning, Probability, Summary, plan};
 
 use super::fit::{fold_words, saved_line, table_lines};
 use super::{
@@ -48,6 +48,10 @@ fn loss_line(learned: &Learned) -> String {
     let first = specs.first().copied().unwrap_or_default();
     let name = first.split('(').next().unwrap_or_default();
     let formula = mercer::loss::all().into_iter().find(|entry| entry.name == name).map_or("", |entry| entry.formula);
+    let is_joint = matches!(learned.model.meaning(), Meaning::Classes { probability: Probability::Softmax, .. });
+    if is_joint {
+        return format!("{first}, multinomial: −ln of the class's share of Σ exp(v), a value v for each class");
+    }
     let shown = if specs.iter().all(|spec| *spec == first) { first } else { name };
     format!("{shown}, {formula}")
 }
@@ -161,7 +165,8 @@ fn facts(page: &mut Page, found: &Found, t: usize, summary: &Summary) {
         page.line("", &edge);
     }
     if let Some(line) = conversions::line(&conversions::of(&found.learned.model, summary)) {
-        page.line("", &line);
+        let is_weighted = found.learned.design.weights.is_some() || summary.weighted_train_error.is_some();
+        page.line("", &format!("{line}{}", if is_weighted { " (there with weights of mean 1)" } else { "" }));
     }
     let models = found.learned.model.summaries();
     let of_classes = found.codes.is_some() && models.len() > 1;
@@ -283,5 +288,5 @@ pub fn assessed(found: Option<&(FoldRule, Assessment)>, t: usize) -> Option<Stri
         true => "leave-one-group-out".to_owned(),
         false => format!("{}{times}", fold_words(rule, rule.folds)),
     };
-    Some(format!("{own}{how}, selection inside: {}", parts.join(", ")))
+    Some(format!("{own}{how}, selection inside: {} (± sd over folds)", parts.join(", ")))
 }

@@ -67,8 +67,10 @@ fn target(page: &mut Page, found: &Found, t: usize, summary: &Summary) {
     if let Some(statistics) = found.fitted.least_squares.get(t) {
         let deviation = statistics.residual_deviation.map_or_else(|| "–".into(), short);
         page.line("", &format!("residual deviation {deviation}, rank {}{dof}", statistics.rank));
+        // extractAIC leaves out Σ ln w.
+        let whose = if found.fitted.design.weights.is_some() { "" } else { " (R's extractAIC)" };
         let text = format!(
-            "AIC {}, BIC {} without the likelihood's constants (R's extractAIC); with them {}, {} (R's AIC, BIC)",
+            "AIC {}, BIC {} without the likelihood's constants{whose}; with them {}, {} (R's AIC, BIC)",
             short(statistics.aic),
             short(statistics.bic),
             short(statistics.full_aic),

@@ -29,7 +29,7 @@ fn said(note: &Note) -> String {
     let remedy = match note {
         Note::LikeClasses { .. } => " (--loss logistic or --loss hinge)",
         Note::Outlier { .. } => "; check the cell, leave the row out, or fit by --loss huber or --loss absolute",
-        Note::Constant { .. } | Note::NoBetterThanTheMean { .. } => "",
+        Note::Constant { .. } | Note::NoBetterThanTheMean { .. } | Note::Undetermined { .. } => "",
     };
     format!("{note}{remedy}")
 }

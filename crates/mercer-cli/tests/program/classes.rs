@@ -167,7 +167,7 @@ fn classes_that_a_line_separates_are_named() {
         ["fit", table, "--target", "y", "--loss", "logistic", "--kernel", "linear", "--lambda", "1e-6"]
     };
     let said = error(&lab.ok(&fit("apart.csv")));
-    assert!(said.contains("a linear function separates all rows of y") && said.contains("λ alone"), "{said}");
+    assert!(said.contains("a linear function separates the two classes of y") && said.contains("λ alone"), "{said}");
     assert_eq!(lab.json(&line(&[&fit("apart.csv"), &["--json"]]))["separated"][0], "y");
     assert!(!error(&lab.ok(&fit("mixed.csv"))).contains("separates"));
 }

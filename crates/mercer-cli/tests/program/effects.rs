@@ -87,6 +87,8 @@ fn linear_functions_and_other_losses_say_what_is_missing() {
     lab.ok(&[&logistic[..], &["-q", "--output", "c.mercer"]].concat());
     let page = text(&lab.ok(&["effects", "c.mercer", "t.csv"]));
     assert!(page.contains("it predicts classes") && page.contains("share > 0"), "{page}");
+    // The training table gives the rows: its classes are no numbers.
+    assert_eq!(text(&lab.ok(&["effects", "c.mercer", "--data", "t.csv"])), page);
 }
 
 #[test]

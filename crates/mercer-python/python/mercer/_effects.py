@@ -70,7 +70,7 @@ class Importance(_Shown):
 class Effects(_Shown):
     """What each column does to the predictions: one entry per column, and per category but the first of a text column.
 
-    Attributes: `names`, `targets` (of classifiers: what of which class), `of` (``"prediction"``, ``"log-odds"``, ``"log-probability"``,
+    Attributes: `names`, `targets` (of classifiers: what of which class), `of` (``"prediction"``, ``"log-odds"``, ``"softmax score"``,
     ``"decision value"`` or ``"probability"``), `mean`, `standard_error` (NaN where it is not known), `quartiles` (entries × 3), `positive` (the
     share of rows where the effect is positive), `values` (rows × entries) and `without_errors`, why there are no errors.
     """

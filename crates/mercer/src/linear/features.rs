@@ -48,6 +48,17 @@ impl Features {
         }
     }
 
+    /// Whether the entries of a column differ.
+    pub(crate) fn varies(&self, j: usize) -> bool {
+        match self {
+            Features::Dense(matrix) => matrix.col(j).iter().any(|x| *x != matrix.get(0, j)),
+            Features::Sparse(sparse) => {
+                let stored = sparse.col(j).1;
+                stored.iter().any(|x| *x != stored[0]) || (!stored.is_empty() && stored.len() < sparse.rows())
+            }
+        }
+    }
+
     /// Number of columns.
     pub fn cols(&self) -> usize {
         match self {

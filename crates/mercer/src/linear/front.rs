@@ -111,6 +111,11 @@ impl LinearFitted {
                 notes.extend(notes::no_better(summary, 1.0 - value / (deviation * deviation), "cross-validation"));
             }
         }
+        // A column of categories has one feature for each, of which one is too many beside the offset.
+        let columns = (0..self.x.cols()).filter(|j| self.x.varies(*j)).count();
+        for (found, summary) in self.least_squares.iter().zip(summaries).filter(|(found, _)| found.rank < columns) {
+            notes.push(Note::Undetermined { target: summary.target.clone(), rank: found.rank, columns });
+        }
         notes
     }
 }
