@@ -137,6 +137,7 @@ fn assessment(found: &Found) -> Option<Value> {
             "folds": assessment.rmse[t].len() / rule.repeats.max(1),
             "repeats": rule.repeats,
             "rmse": assessment.rmse[t],
+            "pooled_rmse": assessment.pooled(t),
             "mean": assessment.mean(t),
             "standard_deviation": assessment.deviation(t),
             "seconds": assessment.seconds,

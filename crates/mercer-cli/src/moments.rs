@@ -400,7 +400,7 @@ fn page(moments: &Moments, solved: &Solved, gathered: &Gathered) -> Page {
     let mut page = Page::new();
     let rows = integer(usize::try_from(moments.rows()).unwrap_or(usize::MAX));
     let added = if gathered.rows < moments.rows() {
-        format!(", {} of them new", integer(usize::try_from(gathered.rows).unwrap_or(usize::MAX)))
+        format!(", {} of them from this run", integer(usize::try_from(gathered.rows).unwrap_or(usize::MAX)))
     } else {
         String::new()
     };

@@ -124,6 +124,9 @@ fn remedy(error: &anyhow::Error) -> Option<String> {
         Error::MissingCell { .. } => {
             Some("--missing drop leaves such rows out; --missing mean fills in the column's mean".into())
         }
+        Error::Cell { problem, .. } if problem.contains("a mean cannot take its place") => {
+            Some("--missing drop leaves out every row with a missing cell".into())
+        }
         Error::Cell { problem, column, .. } if problem.contains(" may be ") => Some(grouping_remedy(problem, column)),
         Error::Cell { problem, column, .. } if problem.contains("as a mark of missing cells") => {
             let mark = problem.split('"').nth(1).unwrap_or_default();

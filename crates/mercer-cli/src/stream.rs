@@ -76,12 +76,20 @@ pub fn run(options: &StreamOptions, common: &Common) -> anyhow::Result<Done> {
     let progress = Progress::start(common.quiet);
     let mut run = Run::new(options, common, &first, progress)?;
     run.learn(&first)?;
-    let interrupted = loop {
-        match source.next(run.next_part())? {
-            Event::Rows(Some(rows)) => run.learn(&rows)?,
-            Event::Rows(None) => break None,
-            Event::Signal(code) => break Some(code),
+    let mut go_on = || -> anyhow::Result<Option<u8>> {
+        loop {
+            match source.next(run.next_part())? {
+                Event::Rows(Some(rows)) => run.learn(&rows)?,
+                Event::Rows(None) => return Ok(None),
+                Event::Signal(code) => return Ok(Some(code)),
+            }
         }
+    };
+    // What was learned before a row that cannot be read is kept, as it is when a signal comes.
+    let (interrupted, failure) = match go_on() {
+        Ok(interrupted) => (interrupted, None),
+        Err(error) if options.output.is_some() => (None, Some(error)),
+        Err(error) => return Err(error),
     };
     let (mut found, predictions) = run.end(started, interrupted)?;
     found.model.set_provenance(provenance::of_run(common, Vec::new()));
@@ -105,6 +113,13 @@ pub fn run(options: &StreamOptions, common: &Common) -> anyhow::Result<Done> {
         if to_stderr { say!("{}", text.trim_end()) } else { write!(std::io::stdout(), "{text}")? }
     }
     let done = certified(&found.model, common);
+    if let (Some(error), Some(path)) = (failure, &options.output) {
+        say!(
+            "the stream ends at a row that cannot be read; the model of the {} rows before it is saved in {path}",
+            integer(found.read)
+        );
+        return Err(error);
+    }
     let Some(code) = interrupted else { return Ok(done) };
     let saved = options.output.as_ref().map_or_else(String::new, |path| format!("; the model is saved in {path}"));
     say!("interrupted after {} rows{saved}", integer(found.read));

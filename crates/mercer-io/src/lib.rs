@@ -112,7 +112,9 @@ pub fn read_bytes(bytes: Vec<u8>, name: &str, options: &ReadOptions) -> Result<T
     let bytes = if input::is_gzip(&bytes) { input::gunzip(&bytes, name, options.memory_limit)? } else { bytes };
     match options.format.unwrap_or_else(|| Format::detect(name, &bytes)) {
         Format::Csv => {
-            let (frame, source, notes) = csv::read(bytes, name, options)?;
+            let (frame, source, mut notes) = csv::read(bytes, name, options)?;
+            let marked = frame.missing_marks().into_iter();
+            notes.extend(marked.map(|what| format!("{what}; --na MARK if that number marks missing cells")));
             Ok(Table { frame, notes, source: Some(source) })
         }
         Format::Libsvm => libsvm::read(&bytes, name, options).map(Table::from),

@@ -42,6 +42,12 @@ impl Predicts for Model {
 }
 
 impl Assessment {
+    /// Root mean squared error of all held-out rows together.
+    pub fn pooled(&self, target: usize) -> f64 {
+        let sums = &self.sums[target];
+        if sums.weight > 0.0 { (sums.errors / sums.weight).sqrt() } else { f64::NAN }
+    }
+
     /// Mean over the folds.
     pub fn mean(&self, target: usize) -> f64 {
         let rmse = &self.rmse[target];

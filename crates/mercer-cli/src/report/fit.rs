@@ -143,11 +143,17 @@ fn forward_line(forward: &HeldOutRows, summary: &Summary) -> String {
 fn assessed(found: &Found, t: usize) -> Option<String> {
     let (rule, assessment) = found.assessment.as_ref()?;
     let (mean, deviation) = (assessment.mean(t), assessment.deviation(t));
+    let pooled = assessment.pooled(t);
     let folds = assessment.rmse[t].len() / rule.repeats.max(1);
     let times = if rule.repeats > 1 { format!(", {} times", rule.repeats) } else { String::new() };
     let r2 = assessment.r2(t).map_or_else(String::new, |r2| format!(" (R² {})", short(r2)));
     let how = fold_words(rule, folds);
-    Some(format!("{how}{times}, selection inside: {} ± {} (sd over folds){r2}", short(mean), short(deviation)))
+    Some(format!(
+        "{how}{times}, selection inside: RMSE {}{r2}; of single folds {} ± {} (sd)",
+        short(pooled),
+        short(mean),
+        short(deviation)
+    ))
 }
 
 /// `five-fold`, or what forward chaining does.

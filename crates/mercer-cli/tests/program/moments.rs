@@ -27,7 +27,7 @@ fn parts_merge_to_the_model_of_the_whole() {
     // The same two thirds, and the last third learned later.
     lab.ok(&["merge", "p0.moments", "p1.moments", "--output", "grown.moments"]);
     let text = text(&lab.ok(&["update", "grown.moments", "p2.csv"]));
-    assert!(text.contains("6,000, 2,000 of them new"), "{text}");
+    assert!(text.contains("6,000, 2,000 of them from this run"), "{text}");
     // No row counts twice.
     let refused = error(&lab.fails(&["update", "grown.moments", "p2.csv"], 1));
     assert!(refused.contains("p2.csv: ") && refused.contains("got the same 2000 rows again"), "{refused}");

@@ -478,7 +478,7 @@ fn complete_rows<'a>(
             if column.is_missing(row) {
                 if rule == Missing::Error && missing != Missing::Error {
                     let problem =
-                        "a target or weight is missing, and no other value can take its place; leave the row out";
+                        "the target or weight is missing, and a mean cannot take its place; leave the row out";
                     return Err(Error::cell(row + 1, name, problem));
                 }
                 if rule == Missing::Error {

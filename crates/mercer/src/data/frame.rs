@@ -114,6 +114,19 @@ impl Frame {
             .collect()
     }
 
+    /// Sentences about columns of numbers in which one number, such as -999, may mark missing cells.
+    pub fn missing_marks(&self) -> Vec<String> {
+        let sentence = |(name, column): (&str, &Column)| {
+            let Column::Number(cells) = column else { return None };
+            let (mark, first, rows, [low, high]) = reading::missing_mark(cells)?;
+            Some(format!(
+                "column {name:?}: {rows} cells are {mark} (first in row {}), and all others are within {low} … {high}",
+                first + 1
+            ))
+        };
+        self.iter().filter_map(sentence).collect()
+    }
+
     /// Makes texts again of a column that was read as numbers.
     pub fn unread(&mut self, place: usize) {
         if let Some(written) = self.written.get_mut(place).and_then(Option::take) {

@@ -10,7 +10,7 @@ mod number;
 use std::fmt;
 use std::str::FromStr;
 
-pub(crate) use doubt::doubt;
+pub(crate) use doubt::{doubt, missing_mark};
 use moment::{Moment, moment};
 use number::{Groups, scan};
 
@@ -103,6 +103,17 @@ impl Reading {
             (Reading::Number, _) => format!("{shown:?} is not a number"),
             (Reading::Unit(own), Some((Reading::Unit(unit), _))) => {
                 format!("{shown:?} is in {unit}, and the training rows were in {own}; convert it to {own}")
+            }
+            (Reading::Date, Some((Reading::Instant, _))) => {
+                format!("{shown:?} has a time zone, and the times of the training rows had none; write it as they were")
+            }
+            (Reading::Instant, Some((Reading::Date, _))) => {
+                format!("{shown:?} has no time zone, and the times of the training rows had one; add it")
+            }
+            (Reading::Date | Reading::Instant, _) => {
+                format!(
+                    "{shown:?} is not a date as the training rows had it; write dates as 2020-01-31, times as 2020-01-31T09:30"
+                )
             }
             (own, _) => {
                 format!("{shown:?} cannot be read like the training rows, which were {}", own.describe())

@@ -89,6 +89,29 @@ fn of_values(values: &[(usize, &str, Value)]) -> Option<(usize, String)> {
     }
 }
 
+/// Numbers that programs write for missing cells.
+const MARKS: [f64; 11] = [-9.0, -99.0, -999.0, -9999.0, -99999.0, 99.0, 999.0, 9999.0, 99999.0, 999_999.0, -1e20];
+
+/// A number that several rows have and that is farther from all others than these are from each other: its first row (from 0), how
+/// many rows have it, and the range of the others.
+pub(crate) fn missing_mark(cells: &[f64]) -> Option<(f64, usize, usize, [f64; 2])> {
+    let ends =
+        cells.iter().fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], cell| [low.min(*cell), high.max(*cell)]);
+    MARKS.iter().filter(|mark| ends.contains(mark)).find_map(|mark| {
+        let first = cells.iter().position(|cell| cell == mark)?;
+        let (mut low, mut high, mut own, mut others) = (f64::INFINITY, f64::NEG_INFINITY, 0, 0);
+        for cell in cells.iter().filter(|cell| !cell.is_nan()) {
+            if cell == mark {
+                own += 1;
+            } else {
+                (low, high, others) = (low.min(*cell), high.max(*cell), others + 1);
+            }
+        }
+        let distance = (mark - high).max(low - mark);
+        (own >= 2 && others >= 10 && own <= others && distance > high - low).then_some((*mark, first, own, [low, high]))
+    })
+}
+
 /// `"3,000" may be 3000 or 3`
 pub(super) fn ambiguous(text: &str) -> String {
     let grouped: String = text.chars().filter(|c| *c != ',').collect();

@@ -177,3 +177,17 @@ fn readings_are_written_and_read_back() {
     assert_eq!("unit:".parse::<Reading>(), Err(()));
     assert_eq!("weight".parse::<Reading>(), Err(()));
 }
+
+#[test]
+fn numbers_that_mark_missing_cells_are_found() {
+    let with = |mark: f64, count: usize| -> Vec<f64> {
+        (0..40).map(|i| if i % 7 == 3 && i / 7 < count { mark } else { 5.0 + f64::from(i as u8) }).collect()
+    };
+    let found = missing_mark(&with(-999.0, 4));
+    assert_eq!(found, Some((-999.0, 3, 4, [5.0, 44.0])));
+    assert_eq!(missing_mark(&with(9999.0, 2)).map(|found| found.0), Some(9999.0));
+    // Once is no mark, -9 is next to the others, and -998 is a number like any.
+    for cells in [with(-999.0, 1), with(-9.0, 4), with(-998.0, 4), vec![-999.0; 20]] {
+        assert_eq!(missing_mark(&cells), None, "{cells:?}");
+    }
+}
