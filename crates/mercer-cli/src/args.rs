@@ -132,7 +132,8 @@ pub enum Command {
 ///
 /// A model of classes adds the class as the training table wrote it, a model of several quantiles one column for each
 /// (`prediction_q0.1`, …). If the table has the target, the error is printed too. With --interval every prediction gets the
-/// two ends of an interval; see docs/intervals.md for what they promise. Rows outside the range of the training rows are counted and named.
+/// two ends of an interval; see docs/intervals.md for what they promise. Rows outside the range of the training rows are
+/// counted and named (models of moments and of streams do not know that range).
 ///
 /// Tables of any size: CSV and Parquet are read, predicted and written part by part, in memory that does not grow with the
 /// table (see docs/prediction.md).

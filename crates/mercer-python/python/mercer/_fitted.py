@@ -281,11 +281,11 @@ class FittedModel:
             columns["targets"].append(name)
             table.add_numbers(name, np.ascontiguousarray(values[:, place]))
         if sample_weight is not None:
-            columns["weight"] = _tables.fresh_name("weight", table.names)
-            table.add_numbers(columns["weight"], np.ascontiguousarray(sample_weight, dtype=np.float64))
+            columns["weight"] = weight = _tables.fresh_name("weight", table.names)
+            table.add_numbers(weight, np.ascontiguousarray(sample_weight, dtype=np.float64))
         if groups is not None:
-            columns["group"] = _tables.fresh_name("group", table.names)
-            table.add_numbers(columns["group"], _tables.codes(groups, table.rows).astype(np.float64))
+            columns["group"] = group = _tables.fresh_name("group", table.names)
+            table.add_numbers(group, _tables.codes(groups, table.rows).astype(np.float64))
         return Importance(model.importance(table, columns, whole("seed", seed)))
 
     def save(self, path: Any) -> None:
