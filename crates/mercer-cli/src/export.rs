@@ -2,8 +2,9 @@
 
 use std::io::Write;
 
+use mercer::base::bytes::bytes;
 use mercer::certificate::Rounding;
-use mercer::{Model, format, plan};
+use mercer::{Model, format};
 use serde_json::{Value, json};
 
 use crate::args::{Common, ExportOptions, PrecisionArgument};
@@ -66,7 +67,7 @@ impl Exported {
 
     fn page(&self, options: &ExportOptions, before: u64) -> Page {
         let mut page = Page::new();
-        let (size, before) = (plan::bytes(self.bytes.len() as u64), plan::bytes(before));
+        let (size, before) = (bytes(self.bytes.len() as u64), bytes(before));
         page.line("written", &format!("{} ({size}; {} has {before})", options.output, options.model));
         if self.format == "onnx" {
             let columns = self.model.encoder().columns().join(", ");

@@ -3,6 +3,7 @@
 use std::io::{Read, Write};
 use std::path::Path;
 
+use mercer::base::bytes::bytes;
 use mercer::{format, plan};
 use mercer_io::{ReadOptions, Table};
 
@@ -61,7 +62,7 @@ pub fn check_size(path: &str, options: &ReadOptions, limit: Option<u64>) -> anyh
         let remedy = format!(
             "`mercer moments {path} --target …` reads the table in parts and needs about 100 MB; `mercer fit` then takes its \
              file; --memory {} allows this fit",
-            plan::bytes(needed.saturating_mul(2)).replace([' ', 'B'], "")
+            bytes(needed.saturating_mul(2)).replace([' ', 'B'], "")
         );
         return Err(Advised { cause, remedy }.into());
     }

@@ -3,7 +3,7 @@
 pub mod learn;
 pub mod linear;
 
-use mercer::criterion::{HeldOutRows, LeaveOneOut};
+use mercer::path::{HeldOutRows, LeaveOneOut};
 use mercer::select::Surface;
 use mercer::{Model, Summary, Tried};
 use serde_json::{Map, Value, json};

@@ -9,7 +9,7 @@ use anyhow::Context;
 use mercer::data::{Column, Frame, Scale};
 use mercer::low_rank::Landmarks;
 use mercer::moments::{MomentFit, Moments, Pilot, Solved};
-use mercer::{DataFile, Model, plan};
+use mercer::{DataFile, Model};
 use serde_json::{Value, json};
 
 use crate::args::{
@@ -383,7 +383,7 @@ fn finish(
     } else {
         let mut page = page(moments, solved, gathered);
         page.blank();
-        let size = plan::bytes(bytes.len() as u64);
+        let size = mercer::base::bytes::bytes(bytes.len() as u64);
         page.line(
             "saved",
             &format!("{output} ({size}). Next: mercer fit {output} --exponent 1..2.5:0.5 --output m.mercer"),

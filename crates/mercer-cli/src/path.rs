@@ -5,10 +5,10 @@ mod picture;
 use std::io::Write;
 
 use mercer::Fitted;
+use mercer::PathPoint;
 use mercer::criterion::{Criterion, FoldRule};
 use mercer::data::{Column, Frame};
 use mercer::plan::Method;
-use mercer::select::PathPoint;
 use serde_json::{Value, json};
 
 use crate::args::{Common, PathOptions, Style};

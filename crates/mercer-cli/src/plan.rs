@@ -3,9 +3,10 @@
 use std::io::Write;
 use std::time::Duration;
 
+use mercer::auto;
+use mercer::base::bytes::bytes;
 use mercer::data::{Column, Frame, Roles};
 use mercer::forecast::{Forecast, Outlook};
-use mercer::{auto, plan};
 use serde_json::{Value, json};
 
 use crate::args::{Common, FitOptions, PlanOptions, Style};
@@ -78,7 +79,7 @@ fn page(found: &Found) -> String {
         integer(outlook.features),
         if outlook.features == 1 { "feature" } else { "features" },
         outlook.kernel,
-        plan::bytes(outlook.limit)
+        bytes(outlook.limit)
     );
     text.push_str(&grid(outlook).render(Style::Text));
     let rates = &outlook.calibration;
@@ -114,7 +115,7 @@ fn grid(outlook: &Outlook) -> Grid {
     let columns = ["", "method", "landmarks", "memory", "time", "certificate"];
     let mut grid = Grid::new(columns.iter().map(|name| (*name).to_owned()).collect());
     for forecast in &outlook.methods {
-        let memory = plan::bytes(forecast.bytes);
+        let memory = bytes(forecast.bytes);
         grid.row(vec![
             (if forecast.is_chosen { "*" } else { "" }).into(),
             Cell::Text(forecast.method.clone()),

@@ -9,8 +9,8 @@ mod graph;
 mod kernel;
 mod protobuf;
 
+use mercer::data::monomials;
 use mercer::data::{Classes, Encoder, Feature, Missing};
-use mercer::linear::expand;
 use mercer::{Meaning, Model, Probability};
 
 use crate::error::{Error, Result};
@@ -151,7 +151,7 @@ fn with_logarithms(graph: &mut Graph, x: &str, is_log: &[bool], origins: &[f64],
 /// All products of up to `degree` features: each is a product of columns, filled up with ones.
 fn monomials(graph: &mut Graph, x: &str, encoder: &Encoder) -> Result<String> {
     let width = encoder.width();
-    let terms = expand::monomials(width, encoder.degree, LARGEST)?;
+    let terms = monomials::monomials(width, encoder.degree, LARGEST)?;
     let factors = terms.iter().map(|term| {
         let mut places: Vec<usize> = term.iter().flat_map(|(column, power)| vec![*column; *power]).collect();
         places.resize(encoder.degree, width);

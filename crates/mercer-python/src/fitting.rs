@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mercer::learn::ManyClasses;
-use mercer::linear::{Gamma, Sparse};
+use mercer::linear::Sparse;
+use mercer::penalty::Gamma;
 use mercer::penalty::Penalty;
 use mercer::{Automatic, Error, Fit, Learn, LinearFit, Matrix, Result, kernel, range};
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};

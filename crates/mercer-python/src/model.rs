@@ -306,7 +306,7 @@ impl Model {
             criteria.iter().map(|spec| Criterion::parse(spec)).collect::<Result<_>>().map_err(refused)?;
         let (model, training) = (Arc::clone(&self.model), self.rows_of_fit().map_err(refused)?);
         let points = run(py, move |_| model.path(training, target, exponent, lambdas.as_deref(), &criteria, seed))?;
-        let facts = |point: mercer::select::PathPoint| PathPoint {
+        let facts = |point: mercer::PathPoint| PathPoint {
             lambda: point.lambda,
             effective_ridge: point.effective_ridge,
             norm: point.norm,

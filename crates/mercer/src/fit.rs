@@ -1,32 +1,36 @@
 //! The front door: a kernel, an exponent and a λ (each given, or chosen by a criterion) make a model.
 
+pub mod after;
+pub mod automatic;
 mod checks;
-mod forecast;
+pub mod learn;
+pub mod linear;
 mod method;
+pub mod moments;
+mod outlook;
+pub mod plan;
 mod run;
-
-pub(crate) use run::kernel_for;
+pub mod stream;
 
 use std::sync::Arc;
 
-use crate::criterion::{Criterion, HeldOutRows, LeaveOneOut};
+use crate::base::error::{Error, Result};
+use crate::base::journal::SharedJournal;
+use crate::base::watch::Observer;
+use crate::choose::metric::Rule;
+use crate::choose::select::Surface;
 use crate::data::{Design, Encoding, Frame, Missing, Roles, Scale, TextAs};
-use crate::error::{Error, Result};
-use crate::journal::SharedJournal;
-use crate::kernel::{Kernel, SharedKernel};
+use crate::fit::plan::Plan;
 use crate::linalg::Matrix;
-use crate::low_rank::Landmarks;
-use crate::metric::Rule;
+use crate::model::notes::{self, Note};
 use crate::model::{Model, Summary};
-use crate::notes::{self, Note};
-use crate::plan::Plan;
-use crate::select::Surface;
-use crate::solver::Solution;
-use crate::solver::constrained::Constraint;
-use crate::spectrum::Spectrum;
-
-/// Told the name of each stage of a long fit; answers whether to go on.
-pub type Observer = Arc<dyn Fn(&'static str) -> bool + Send + Sync>;
+use crate::path::Spectrum;
+use crate::path::{HeldOutRows, LeaveOneOut};
+use crate::solve::Solution;
+use crate::solve::constrained::Constraint;
+use crate::space::low_rank::Landmarks;
+use crate::term::criterion::Criterion;
+use crate::term::kernel::{Kernel, SharedKernel};
 
 /// Settings of a fit. Nothing is computed until one of the `fit` methods is called.
 ///
@@ -88,7 +92,7 @@ pub struct Fitted {
     pub solutions: Vec<Solution>,
     /// Leave-one-out residuals of each target, where they exist; of rows with groups, leave-one-group-out.
     pub leave_one_out: Vec<Option<LeaveOneOut>>,
-    /// Where the criterion is forward chaining ([`crate::criterion::Forward`]): the residuals of the predicted rows of each target, in the place of
+    /// Where the criterion is forward chaining ([`crate::term::criterion::Forward`]): the residuals of the predicted rows of each target, in the place of
     /// leave-one-out residuals.
     pub forward: Vec<Option<HeldOutRows>>,
     /// The decomposition, if one was made ([`Fit::keep_spectrum`] sees to it): any other λ or exponent follows from it without a new one.
@@ -176,7 +180,7 @@ impl Fit {
     }
 
     /// Like [`new`](Self::new), for a kernel that is shared already, such as one from
-    /// [`kernel::parse`](crate::kernel::parse).
+    /// [`kernel::parse`](crate::term::kernel::parse).
     pub fn with_shared(kernel: SharedKernel) -> Self {
         Fit {
             kernels: vec![kernel],

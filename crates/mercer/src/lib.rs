@@ -71,62 +71,63 @@
 
 #![forbid(unsafe_code)]
 
-pub mod assess;
-pub mod auto;
-pub mod bounds;
-pub mod certificate;
-mod clip;
-pub mod criterion;
+// The floors, from the lowest to the highest; `cargo xtask layers` keeps their order.
+#[doc(hidden)]
+pub mod base;
+#[doc(hidden)]
+pub mod choose;
 pub mod data;
-pub mod effects;
-pub mod equivalence;
-pub mod error;
 mod fit;
-pub mod forecast;
-pub mod format;
-pub mod importance;
-pub mod interval;
-pub mod journal;
-pub mod kernel;
-pub mod learn;
 pub mod linalg;
-pub mod linear;
-pub mod loss;
-pub mod low_rank;
-pub mod metric;
 mod model;
-pub mod moments;
-mod notes;
-pub mod online;
-pub mod penalty;
-pub mod plan;
-pub mod range;
-pub mod select;
-mod simd;
-pub mod solver;
+#[doc(hidden)]
+pub mod path;
+#[doc(hidden)]
+pub mod solve;
+#[doc(hidden)]
 pub mod space;
-pub mod spectrum;
+#[doc(hidden)]
+pub mod term;
+
+pub mod bounds;
+pub mod equivalence;
 pub mod split;
 pub mod stability;
 pub mod synthetic;
-pub mod table;
-mod training;
 
-pub use auto::{Automated, Automatic};
-pub use error::{Error, Result};
-pub use fit::{Fit, Fitted, Observer, Tried};
-pub use learn::{Learn, Learned};
+pub use base::error::{Error, Result};
+pub use base::watch::Observer;
+pub use base::{error, journal, table};
+pub use choose::{metric, select};
+pub use fit::after::PathPoint;
+pub use fit::after::training::Training;
+pub use fit::after::{assess, effects, importance, interval};
+pub use fit::automatic::{self as auto, Automated, Automatic};
+pub use fit::learn::{self, Learn, Learned};
+pub use fit::linear::{LinearFit, LinearFitted, LinearTrial};
+pub use fit::plan::{self, forecast};
+pub use fit::stream as online;
+pub use fit::{Fit, Fitted, Tried, moments};
 pub use linalg::Matrix;
-pub use linear::front::{LinearFit, LinearFitted, LinearTrial};
+pub use model::format;
+pub use model::notes::Note;
 pub use model::{DataFile, HeldOut, Meaning, Model, Precision, Probability, Provenance, Summary};
-pub use notes::Note;
-pub use training::Training;
+pub use path as spectrum;
+pub use solve::{self as solver, certificate, linear};
+pub use space::low_rank;
+pub use term::{criterion, kernel, loss, penalty};
+
+/// Many numbers in one word: `0.1..2.9:0.1`, `1e-7..1e3:25`.
+pub mod range {
+    pub use crate::base::range::{log_spaced, stepped};
+    pub use crate::term::ranges::{kernels, losses};
+}
 
 /// What most programs need.
 pub mod prelude {
     pub use crate::data::{Frame, Missing, Roles, Scale, TextAs};
-    pub use crate::kernel::product::{Linear, Polynomial};
-    pub use crate::kernel::radial::{Gaussian, Laplace, Matern12, Matern32, Matern52};
-    pub use crate::kernel::spline::Spline;
+    pub use crate::term::kernel::product::{Linear, Polynomial};
+    pub use crate::term::kernel::radial::{Gaussian, Laplace, Matern12, Matern32, Matern52};
+    pub use crate::term::kernel::spline::Spline;
     pub use crate::{Error, Fit, Fitted, Learn, Learned, LinearFit, LinearFitted, Matrix, Model, Result, Summary};
 }

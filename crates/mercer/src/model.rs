@@ -1,20 +1,22 @@
 //! All that prediction needs, and nothing of how it was found.
 
 mod classify;
+pub mod format;
 mod kept;
+pub mod notes;
 mod provenance;
 mod single;
 
 use serde::{Deserialize, Serialize};
 
-use crate::certificate::Certificate;
-use crate::clip::within;
+use crate::base::clip::within;
+use crate::base::error::{Error, Result};
 use crate::data::{Classes, Column, Encoder, Feature, Frame, Outside};
-use crate::error::{Error, Result};
-use crate::kernel::{Points, SharedKernel};
 use crate::linalg::{Matrix, Parts};
-use crate::solver::Solution;
+use crate::solve::Solution;
+use crate::solve::certificate::Certificate;
 use crate::space;
+use crate::term::kernel::{Points, SharedKernel};
 pub(crate) use classify::{probability_slopes, shares};
 pub(crate) use kept::KeptTargets;
 pub use provenance::{DataFile, Provenance};

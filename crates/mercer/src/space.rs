@@ -1,15 +1,16 @@
 //! Where f lives: Gram matrices and functions Σⱼ αⱼ k(·, xⱼ), in tiles and on all cores.
 
 mod both_ways;
+pub mod low_rank;
 
 use rayon::prelude::*;
 
 pub(crate) use both_ways::{BothWays, Function};
 
-use crate::kernel::{Distance, Kernel, Point, Points, SharedKernel};
 use crate::linalg::double::{self, Double};
+use crate::linalg::simd::{WIDE, vectorize};
 use crate::linalg::{Matrix, Parts};
-use crate::simd::{WIDE, vectorize};
+use crate::term::kernel::{Distance, Kernel, Point, Points, SharedKernel};
 
 /// Columns of a Gram matrix that one task fills.
 const STRIP: usize = 8;

@@ -7,18 +7,19 @@
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 
-use crate::criterion::folds::shuffle;
-use crate::criterion::{Criterion, Folds};
+use crate::base::error::{Error, Result};
+use crate::choose::select::{Choice, Extras, Judge, Search, useful_ridges};
 use crate::data::{Column, Design, Frame, Roles};
-use crate::error::{Error, Result};
-use crate::fit::{Fit, kernel_for};
-use crate::kernel::{Kernel, Points, SharedKernel};
+use crate::fit::Fit;
 use crate::linalg::{Matrix, multiply};
-use crate::low_rank::factor_if_possible;
-use crate::select::{Choice, Extras, Judge, Search, useful_ridges};
-use crate::solver::power;
+use crate::path::power;
+use crate::path::{Path, Spectrum, Target};
 use crate::space;
-use crate::spectrum::{Path, Spectrum, Target};
+use crate::space::low_rank::factor_if_possible;
+use crate::term::criterion::folds::shuffle;
+use crate::term::criterion::{Criterion, Folds};
+use crate::term::kernel::kernel_for;
+use crate::term::kernel::{Kernel, Points, SharedKernel};
 
 /// A factor whose residual is this share of the diagonal is the matrix, to rounding.
 const ROUNDING: f64 = 1e-14;
@@ -187,8 +188,8 @@ fn nothing_to_judge() -> Error {
 mod tests {
     use super::*;
     use crate::data::Scale;
-    use crate::kernel::parse;
     use crate::synthetic::generator;
+    use crate::term::kernel::parse;
 
     fn rmse(model: &crate::Model, test: &Frame) -> f64 {
         let Column::Number(y) = test.column("y").unwrap() else { panic!("numbers") };

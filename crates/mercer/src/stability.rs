@@ -38,14 +38,14 @@ pub use scaling::{Power, ScalePoint, Scaling};
 pub use theorem::Assumptions;
 pub use transfer::Transfer;
 
-use crate::error::{Error, Result};
-use crate::kernel::{Kernel, Points};
+use crate::base::error::{Error, Result};
+use crate::fit::plan;
 use crate::linalg::Matrix;
-use crate::loss::residual::Squared;
-use crate::plan;
-use crate::solver::deletion::{Deletions, Divisor};
+use crate::path::{Spectrum, Target};
+use crate::solve::deletion::{Deletions, Divisor};
 use crate::space;
-use crate::spectrum::{Spectrum, Target};
+use crate::term::kernel::{Kernel, Points};
+use crate::term::loss::residual::Squared;
 use observed::{Evaluation, coordinates, values};
 
 /// Rows and targets, decomposed without an offset.
@@ -150,7 +150,7 @@ impl Sample {
     /// The fit of all rows: ‖f‖ and its values at the rows.
     pub fn fit(&self, assume: &Assumptions) -> (f64, Vec<f64>) {
         let path = self.spectrum.path(&[&self.target]);
-        let found = crate::solver::power::minimum(&path, assume.exponent, assume.lambda);
+        let found = crate::path::power::minimum(&path, assume.exponent, assume.lambda);
         let norm = found.log_ridge.map_or(0.0, |t| path.norm(libm::exp(t)));
         (norm, values(&self.projected(), coordinates(&self.spectrum, &self.target, found.log_ridge)))
     }

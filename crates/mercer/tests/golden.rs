@@ -6,8 +6,9 @@
 
 mod reference;
 
-use mercer::criterion::{Folds, k_fold};
+use mercer::criterion::Folds;
 use mercer::kernel::{self, Points};
+use mercer::path::k_fold;
 use mercer::prelude::*;
 use serde_json::Value;
 

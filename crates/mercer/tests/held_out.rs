@@ -1,9 +1,10 @@
 //! Held-out errors without refits against refits, on random problems (TRUST B7).
 
-use mercer::criterion::{Criterion, FoldRule, Folds, Order, k_fold, leave_one_out};
+use mercer::criterion::{Criterion, FoldRule, Folds, Order};
 use mercer::kernel::{self, Points, SharedKernel};
+use mercer::path::power;
+use mercer::path::{k_fold, leave_one_out};
 use mercer::prelude::*;
-use mercer::solver::power;
 use mercer::spectrum::Spectrum;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};

@@ -1,7 +1,7 @@
 //! Laws that hold whatever the data: two ways to the same answer must agree.
 
-use mercer::criterion::leave_one_out;
 use mercer::kernel::{self, Points};
+use mercer::path::leave_one_out;
 use mercer::plan::Method;
 use mercer::prelude::*;
 use mercer::spectrum::Spectrum;

@@ -4,8 +4,9 @@ use mercer::criterion::Folds;
 use mercer::data::{Design, Frame, Roles};
 use mercer::interval::{Bounds, RefittedIntervals};
 use mercer::learn::{Learn, ManyClasses};
-use mercer::linear::{Gamma, Sparse};
+use mercer::linear::Sparse;
 use mercer::loss;
+use mercer::penalty::Gamma;
 use mercer::penalty::Penalty;
 use mercer::prelude::*;
 

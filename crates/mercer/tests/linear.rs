@@ -6,9 +6,10 @@ use mercer::linear::features::Features;
 use mercer::linear::gap::lasso_gap;
 use mercer::linear::lasso::{lambda_grid, to_alpha_and_l1_ratio};
 use mercer::linear::{
-    Gamma, LassoSettings, LinearSolution, MarginLoss, MarginSettings, Sparse, aic_bic, cross_validate,
-    kernel_lasso_path, lambda_max, lasso, lasso_path, least_squares, margin, tikhonov,
+    LassoSettings, LinearSolution, MarginLoss, MarginSettings, Sparse, aic_bic, cross_validate, kernel_lasso_path,
+    lambda_max, lasso, lasso_path, least_squares, margin, tikhonov,
 };
+use mercer::penalty::Gamma;
 use mercer::prelude::*;
 
 use reference::{ALL_LOSSES, Random, load, matrix, numbers};

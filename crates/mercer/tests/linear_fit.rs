@@ -4,7 +4,7 @@ mod reference;
 
 use mercer::criterion::Criterion;
 use mercer::kernel;
-use mercer::linear::Gamma;
+use mercer::penalty::Gamma;
 use mercer::penalty::Penalty;
 use mercer::prelude::*;
 

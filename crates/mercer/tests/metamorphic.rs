@@ -1,7 +1,7 @@
 //! Answers that must agree with each other whatever they are: 2,000 random problems (TRUST B8).
 
-use mercer::linear::Gamma;
 use mercer::loss;
+use mercer::penalty::Gamma;
 use mercer::penalty::Penalty;
 use mercer::prelude::*;
 use rand_chacha::ChaCha8Rng;

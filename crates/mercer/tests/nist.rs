@@ -2,7 +2,8 @@
 //! there are. Wampler's sets are formulas and always run; the others run where `data/nist` is found.
 
 use mercer::Matrix;
-use mercer::linear::{LeastSquares, expand, least_squares, least_squares_precise};
+use mercer::data::monomials;
+use mercer::linear::{LeastSquares, least_squares, least_squares_precise};
 use serde_json::Value;
 use std::path::PathBuf;
 
@@ -21,7 +22,7 @@ fn worst(fit: &LeastSquares, offset: Option<f64>, want: &[f64]) -> f64 {
 #[test]
 fn wampler_by_formula() {
     let x = Matrix::from_fn(21, 1, |i, _| i as f64);
-    let powers = expand::polynomial(&x, 5, None).unwrap();
+    let powers = monomials::polynomial(&x, 5, None).unwrap();
     // What NIST added to 1 + x + … + x⁵, in units of 1, 100 and 10,000.
     let noise = [
         759., -2048., 2048., -2048., 2523., -2048., 2048., -2048., 1838., -2048., 2048., -2048., 1838., -2048., 2048.,
@@ -75,7 +76,7 @@ fn all_sets() {
         };
         let offset = set["intercept"].as_bool().unwrap();
         let degree = set["polynomial_degree"].as_u64().unwrap_or(1) as usize;
-        let powers = expand::polynomial(&x, degree, None).unwrap();
+        let powers = monomials::polynomial(&x, degree, None).unwrap();
         let fit = if degree > 1 {
             least_squares_precise(&powers.high, &powers.low, &y, None, offset).unwrap()
         } else {

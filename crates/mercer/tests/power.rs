@@ -4,8 +4,8 @@
 //! root search is judged on that spectrum; the whole fit, on what comes out of it.
 
 use mercer::kernel::special::Precomputed;
+use mercer::path::power::{Minimum, minimum};
 use mercer::prelude::*;
-use mercer::solver::power::{Minimum, minimum};
 use mercer::spectrum::Path;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};

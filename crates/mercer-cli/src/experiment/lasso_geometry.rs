@@ -2,7 +2,7 @@
 //! the ball of the penalty, and what that does to coefficients along λ.
 
 use mercer::data::Scale;
-use mercer::linear::Gamma;
+use mercer::penalty::Gamma;
 use mercer::penalty::Penalty;
 use mercer::range;
 use mercer::synthetic::generator;

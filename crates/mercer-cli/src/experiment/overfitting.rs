@@ -3,7 +3,7 @@
 
 use mercer::LinearFit;
 use mercer::data::{Column, Frame, Roles};
-use mercer::linear::Gamma;
+use mercer::penalty::Gamma;
 use mercer::penalty::Penalty;
 use mercer::synthetic::generator;
 

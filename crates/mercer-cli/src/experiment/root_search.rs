@@ -4,8 +4,8 @@
 //! steps each, precision 10⁻²⁰; of what it finds, the C with the least objective. f = 0 is never compared, and nothing tells
 //! whether all roots were found.
 
+use mercer::path::power;
 use mercer::range;
-use mercer::solver::power;
 use mercer::spectrum::{Path, Spectrum};
 use mercer::split::divide;
 

@@ -3,7 +3,7 @@
 use anyhow::Context;
 use mercer::criterion::Criterion;
 use mercer::data::{Column, Frame, Scale};
-use mercer::linear::Gamma;
+use mercer::penalty::Gamma;
 use mercer::penalty::Penalty;
 use mercer::{LinearFit, Matrix};
 

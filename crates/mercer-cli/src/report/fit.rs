@@ -1,8 +1,10 @@
 //! What `mercer fit` prints.
 
-use mercer::criterion::{FoldRule, HeldOutRows};
+use mercer::base::bytes::bytes;
+use mercer::criterion::FoldRule;
 use mercer::data::{Design, Encoder};
-use mercer::plan::{self, Method};
+use mercer::path::HeldOutRows;
+use mercer::plan::Method;
 use mercer::{Fitted, Summary};
 
 use super::{
@@ -34,7 +36,7 @@ pub fn page(found: &Found, options: &FitOptions, common: &Common, saved: Option<
         }
         other => other.describe().to_owned(),
     };
-    let forecast = format!("; {} forecast, {:.2} s", plan::bytes(fitted.plan.bytes), found.seconds);
+    let forecast = format!("; {} forecast, {:.2} s", bytes(fitted.plan.bytes), found.seconds);
     page.line("method", &format!("{method}{}", if common.verbose { &forecast } else { "" }));
     let map = search::lines(&mut page, fitted, found.search.is_none());
     for (t, summary) in fitted.model.summaries().iter().enumerate() {
@@ -98,7 +100,7 @@ pub fn saved_line(page: &mut Page, saved: Option<(&str, usize)>, table: &str, mo
     match saved {
         Some((path, size)) => {
             let more = more.replace("mercer effects", &format!("mercer effects {path}"));
-            let size = plan::bytes(size as u64);
+            let size = bytes(size as u64);
             page.line("saved", &format!("{path} ({size}). Next: mercer predict {path} NEW.csv{more}"));
         }
         None => page.line("", &format!("not saved; --output {} keeps the model", model_name(table))),

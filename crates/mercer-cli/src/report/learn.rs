@@ -1,8 +1,9 @@
 //! What `mercer fit` prints of a fit with a loss.
 
+use mercer::base::bytes::bytes;
 use mercer::criterion::FoldRule;
 use mercer::learn::{LearnTrial, Measure};
-use mercer::{Learned, Meaning, Probability, Summary, plan};
+use mercer::{Learned, Meaning, Probability, Summary};
 
 use super::fit::{fold_words, saved_line, table_lines};
 use super::{
@@ -27,7 +28,7 @@ pub fn page(found: &Found, options: &FitOptions, common: &Common, saved: Option<
     table_lines(&mut page, &learned.design, model.encoder(), common.verbose);
     page.line("loss", &loss_line(learned));
     page.line("kernel", &model.kernel().spec());
-    let forecast = format!("; {} forecast, {:.2} s", plan::bytes(learned.plan.bytes), found.seconds);
+    let forecast = format!("; {} forecast, {:.2} s", bytes(learned.plan.bytes), found.seconds);
     let method = learned.plan.method.describe();
     page.line("method", &format!("{method}{}", if common.verbose { &forecast } else { "" }));
     trials(&mut page, learned);

@@ -3,8 +3,8 @@
 use super::encoder::{Encoder, Encoding, Feature, Missing, Scale, TextAs, not_a_number};
 use super::facts::{Fact, Facts, LeftOut};
 use super::frame::{Column, Frame};
-use crate::error::{Error, Result};
-use crate::kernel::Points;
+use crate::base::error::{Error, Result};
+use crate::data::Points;
 use crate::linalg::{Matrix, exponent_of};
 
 /// Which column is what.
@@ -228,7 +228,7 @@ impl Design {
     /// The same rows with all monomials of their features up to a degree.
     pub(crate) fn expanded(self, degree: usize) -> Result<Self> {
         let names = self.encoder.feature_names();
-        let all = crate::linear::expand::polynomial(&self.points.to_matrix(), degree, Some(&names))?;
+        let all = crate::data::monomials::polynomial(&self.points.to_matrix(), degree, Some(&names))?;
         let encoder = Encoder { degree, ..self.encoder };
         Ok(Design { points: Points::new(&all.high), unexpanded: Some(self.points), encoder, ..self })
     }

@@ -5,14 +5,14 @@ use std::borrow::Cow;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use super::Points;
 use super::facts::{Fact, Facts, LeftOut, counts_rows, is_identifier};
 use super::frame::{Column, Frame, as_text};
 use super::logarithm::Logarithm;
 use super::reading::{self, Marks, Reading};
-use crate::error::{Error, Result, abbreviated};
-use crate::kernel::{Points, SharedKernel};
+use crate::base::error::{Error, Result, abbreviated};
+use crate::data::monomials;
 use crate::linalg::{Matrix, exponent_of};
-use crate::linear::expand;
 
 /// How numeric features are scaled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,24 +61,6 @@ pub struct Encoding {
     pub text_as: TextAs,
     /// Whether the kernel needs features that are not negative.
     pub nonnegative: bool,
-}
-
-impl Encoding {
-    /// What these kernels need of a table, where nothing else is said.
-    pub(crate) fn for_kernels(
-        kernels: &[SharedKernel],
-        scale: Option<Scale>,
-        missing: Missing,
-        text_as: TextAs,
-    ) -> Self {
-        let any = |holds: fn(&SharedKernel) -> bool| kernels.iter().any(holds);
-        let nonnegative = any(|kernel| kernel.needs_nonnegative());
-        let default = if nonnegative { Scale::Unit } else { Scale::None };
-        let text_as = if any(|kernel| kernel.uses_codes()) { TextAs::Equality } else { text_as };
-        let is_precomputed = any(|kernel| kernel.is_precomputed());
-        let scale = if is_precomputed { Scale::None } else { scale.unwrap_or(default) };
-        Encoding { scale, missing, text_as, nonnegative }
-    }
 }
 
 /// One column of the table, as the model reads it.
@@ -245,7 +227,7 @@ impl Encoder {
         match &self.projection {
             Some(projection) => projection.cols(),
             None if self.degree > 1 => {
-                expand::monomials(self.width(), self.degree, usize::MAX).map_or(usize::MAX, |all| all.len())
+                monomials::monomials(self.width(), self.degree, usize::MAX).map_or(usize::MAX, |all| all.len())
             }
             None => self.width(),
         }
@@ -258,7 +240,7 @@ impl Encoder {
             return names;
         }
         let nothing = Matrix::zeros(0, names.len());
-        expand::polynomial(&nothing, self.degree, Some(&names)).map_or(names, |all| all.names)
+        monomials::polynomial(&nothing, self.degree, Some(&names)).map_or(names, |all| all.names)
     }
 
     /// Number of numeric features after encoding (one-hot columns counted), before a learned metric.
@@ -386,7 +368,7 @@ impl Encoder {
     pub(crate) fn to_points(&self, scaled: Matrix, codes: Vec<Vec<u32>>) -> Result<Points> {
         let matrix = match &self.projection {
             Some(projection) => project(&scaled, projection),
-            None if self.degree > 1 => expand::polynomial(&scaled, self.degree, Some(&self.feature_names()))?.high,
+            None if self.degree > 1 => monomials::polynomial(&scaled, self.degree, Some(&self.feature_names()))?.high,
             None => scaled,
         };
         Ok(Points::with_codes(&matrix, codes))

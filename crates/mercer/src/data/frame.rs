@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use super::reading::{self, Marks, Reading};
-use crate::error::{Error, Result, nearest};
+use crate::base::error::{Error, Result, nearest};
 
 /// One column of a [`Frame`].
 #[derive(Debug, Clone, PartialEq)]

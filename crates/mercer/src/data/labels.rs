@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Column, Frame};
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 
 /// The classes of a target, in the order of their codes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -61,7 +61,7 @@ impl Classes {
             0 => refuse("must name classes; every cell is missing".into()),
             1 => refuse(format!(
                 "must have at least two classes; all rows are {:?}",
-                crate::error::abbreviated(&names[0])
+                crate::base::error::abbreviated(&names[0])
             )),
             n if n > MOST => refuse(format!("must name at most {MOST} classes; it has {n} different entries")),
             _ => Ok((Classes { names, are_numbers }, codes)),
@@ -106,6 +106,20 @@ fn different(cells: &[f64]) -> Vec<f64> {
     values.sort_unstable_by(f64::total_cmp);
     values.dedup();
     values
+}
+
+/// The class of decision values: the sign of a single one, else the largest (the first of equals).
+pub(crate) fn class_of(values: &[f64]) -> usize {
+    if let [value] = values {
+        return usize::from(*value > 0.0);
+    }
+    let mut best = 0;
+    for (code, value) in values.iter().enumerate() {
+        if *value > values[best] {
+            best = code;
+        }
+    }
+    best
 }
 
 #[cfg(test)]

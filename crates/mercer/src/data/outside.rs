@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::encoder::{Encoder, Feature};
 use super::frame::Frame;
-use crate::error::Result;
+use crate::base::error::Result;
 
 /// A cell counts as outside from this share of the range beyond its ends: of new rows that are drawn alike, some always exceed the
 /// training rows by a little.

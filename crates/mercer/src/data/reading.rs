@@ -93,7 +93,7 @@ impl Reading {
 
     /// Why a text cannot be read in this way.
     pub(crate) fn refusal(&self, text: &str, marks: Marks) -> String {
-        let shown = crate::error::abbreviated(text);
+        let shown = crate::base::error::abbreviated(text);
         let found = value(text, marks);
         match (self, found.map(|value| (value.reading, value.groups))) {
             (_, Some((reading, Groups::Ambiguous))) if reading == *self => doubt::ambiguous(text),

@@ -1,9 +1,9 @@
 //! The axis of algorithms: ways to say which point of the ridge path is meant.
 
 use super::convention::{self, Convention};
-use crate::error::{Error, Result};
-use crate::kernel::Kernel;
-use crate::table::{self, Entry, Parameter, Reader};
+use crate::base::error::{Error, Result};
+use crate::base::table::{self, Entry, Parameter, Reader};
+use crate::term::kernel::Kernel;
 
 /// A regularised least-squares algorithm with one parameter. Its solutions are points of the ridge path.
 #[derive(Debug, Clone, Copy, PartialEq)]

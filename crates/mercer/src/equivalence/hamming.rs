@@ -4,8 +4,8 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 
+use crate::base::error::{Error, Result};
 use crate::data::{Column, Frame, Reading};
-use crate::error::{Error, Result};
 
 /// How two training sets differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

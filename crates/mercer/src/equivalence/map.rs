@@ -4,10 +4,10 @@
 //! ½ log N for Ivanov's bound, ½ log R for Morozov's, log factor ± t for the ridge under other names.
 
 use super::algorithm::Algorithm;
-use crate::error::{Error, Result};
-use crate::solver::constrained::{Constraint, Met};
-use crate::solver::power;
-use crate::spectrum::{Curve, Remembered};
+use crate::base::error::{Error, Result};
+use crate::path::power;
+use crate::path::{Curve, Remembered};
+use crate::solve::constrained::{Constraint, Met};
 
 /// What a map needs of a training set beside its path.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -9,13 +9,14 @@ use super::decay::Decay;
 use super::map::Image;
 use super::relation::Relation;
 use super::training_set::{Agreement, TrainingSet};
-use crate::criterion::folds::shuffle;
+use crate::base::error::{Error, Result};
+use crate::base::watch::Observer;
 use crate::data::Design;
-use crate::error::{Error, Result};
-use crate::fit::{Fitted, Observer};
-use crate::kernel::{Kernel, Points};
+use crate::fit::Fitted;
 use crate::linalg::Matrix;
-use crate::spectrum::Spectrum;
+use crate::path::Spectrum;
+use crate::term::criterion::folds::shuffle;
+use crate::term::kernel::{Kernel, Points};
 
 /// What is compared, and on which sets.
 #[derive(Clone)]

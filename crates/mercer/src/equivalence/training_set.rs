@@ -2,8 +2,8 @@
 
 use super::algorithm::Algorithm;
 use super::map::{self, Facts, Image, Place};
-use crate::error::{Error, Result};
-use crate::spectrum::{Path, Spectrum, Target};
+use crate::base::error::{Error, Result};
+use crate::path::{Path, Spectrum, Target};
 
 /// Training rows in the coordinates of their decomposition.
 #[derive(Debug)]

@@ -1,11 +1,11 @@
 //! What a fit refuses before it looks at any row.
 
 use super::{Fit, Reduce, Solver};
-use crate::criterion::Criterion;
-use crate::criterion::formula::Formula;
-use crate::error::{Error, Result};
-use crate::plan::Shape;
-use crate::range::check_powers;
+use crate::base::error::{Error, Result};
+use crate::base::range::check_powers;
+use crate::fit::plan::Shape;
+use crate::term::criterion::Criterion;
+use crate::term::criterion::formula::Formula;
 
 impl Fit {
     /// Refuses what makes no sense row by row.

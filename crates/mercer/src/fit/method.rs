@@ -1,12 +1,12 @@
 //! Which method a fit takes, and whether there is memory for it.
 
 use super::{ACCURACY_OF_GRADIENTS, Fit, Reduce, Solver};
-use crate::criterion::Criterion;
+use crate::base::error::{Error, Result};
+use crate::choose::select::suits_band;
 use crate::data::Design;
-use crate::error::{Error, Result};
-use crate::low_rank::Landmarks;
-use crate::plan::{self, Method, Plan, Shape};
-use crate::select::suits_band;
+use crate::fit::plan::{self, Method, Plan, Shape};
+use crate::space::low_rank::Landmarks;
+use crate::term::criterion::Criterion;
 
 /// Rows with groups up to which a given λ is worth a decomposition (some seconds), from which the errors without each group follow; beyond
 /// it one factorisation gives the model without them.

@@ -9,26 +9,20 @@ mod reduced;
 mod trials;
 mod tridiagonal;
 
-use std::sync::Arc;
-
 use super::{Fit, Fitted, Reduce, Solver, Tried};
-use crate::certificate::{Certificate, LowRank};
-use crate::clip::{self, Clip};
-use crate::criterion::{
-    Criterion, Folds, HeldOutRows, LeaveOneOut, group_count, k_fold, leave_one_out, residuals_without_folds,
-    whole_groups,
-};
+use crate::base::clip::{self, Clip};
+use crate::base::error::{Error, Result};
+use crate::choose::select::{Choice, Extras, Judge, Score, Search, Surface, compared_landmarks};
 use crate::data::Design;
-use crate::error::{Error, Result};
-use crate::kernel::combine::Combined;
-use crate::kernel::special::Equality;
-use crate::kernel::{Points, SharedKernel};
+use crate::fit::plan::{Method, Plan, Shape};
 use crate::linalg::{DecompositionCheck, Matrix};
 use crate::model::{Expansion, HeldOut, KeptTargets, Meaning, Model, Precision, Provenance, Summary};
-use crate::plan::{Method, Plan, Shape};
-use crate::select::{Choice, Extras, Judge, Score, Search, Surface, compared_landmarks};
-use crate::solver::{Solution, spectral};
-use crate::spectrum::{Spectrum, Target};
+use crate::path::{HeldOutRows, LeaveOneOut, k_fold, leave_one_out, residuals_without_folds};
+use crate::path::{Spectrum, Target};
+use crate::solve::certificate::{Certificate, LowRank};
+use crate::solve::{Solution, spectral};
+use crate::term::criterion::{Criterion, Folds, group_count, whole_groups};
+use crate::term::kernel::{Points, SharedKernel, kernel_for};
 use reduced::Reduction;
 use trials::Trials;
 
@@ -449,16 +443,4 @@ struct Found {
     landmarks: Option<Points>,
     /// Whether solutions were read off a tridiagonal form, without eigenvectors.
     is_tridiagonal: bool,
-}
-
-/// The kernel with its numbers; text kept as codes is compared by `equality`.
-pub(crate) fn kernel_for(kernel: &SharedKernel, design: &Design) -> Result<SharedKernel> {
-    let points = &design.points;
-    let kernel = if points.code_columns() > 0 && !kernel.uses_codes() {
-        let equality: SharedKernel = Arc::new(Equality::new(0.5));
-        Arc::new(Combined::product(vec![kernel.clone(), equality]))
-    } else {
-        kernel.clone()
-    };
-    kernel.fitted_to(points, design.weights.as_deref())
 }

@@ -11,8 +11,8 @@ mod rows;
 
 use super::{Accum, MatMut, MatRef, Par, matmul};
 use super::{DecompositionCheck, Matrix, dot, exponent_of, multiply_lower, scale_by_power_of_two};
-use crate::error::{Error, Result};
-use crate::simd::{LANES, vectorize};
+use crate::base::error::{Error, Result};
+use crate::linalg::simd::{LANES, vectorize};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 pub(super) use reduction::form_vectors;

@@ -6,7 +6,7 @@ use faer::linalg::triangular_solve;
 use rayon::prelude::*;
 
 use super::{Matrix, Par, mirror_lower, shares};
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 
 /// A = L Lᵀ, with L in the lower triangle of the storage it was given.
 pub(crate) struct Cholesky {

@@ -7,7 +7,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
 use super::{Matrix, exponent_of, multiply, multiply_lower, multiply_transposed, scale_by_power_of_two, shares};
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 
 /// What the run-time check of a decomposition found, in units of (dimension × machine epsilon).
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -1,7 +1,7 @@
 //! Sums and products in twice the precision of f64, for residuals: y − Kα loses all its digits to
 //! cancellation exactly when they are wanted most.
 
-use crate::simd::vectorize;
+use crate::linalg::simd::vectorize;
 
 /// An unevaluated sum high + low.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]

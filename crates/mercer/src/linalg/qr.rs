@@ -5,7 +5,7 @@ use faer::linalg::{householder, matmul, qr, triangular_solve};
 use faer::{Accum, Conj, Mat};
 
 use super::{BlockStructure, Matrix, shares, triangular};
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 
 /// A P = Q R of a matrix with at least as many rows as columns, |R₁₁| ≥ |R₂₂| ≥ …
 pub(crate) struct PivotedQr {

@@ -7,7 +7,7 @@ use faer::{Accum, MatMut, MatRef, Par};
 use rayon::prelude::*;
 
 use super::Matrix;
-use crate::simd::vectorize;
+use crate::linalg::simd::vectorize;
 
 /// A tall matrix: tiles of rows one after another, each by columns.
 #[derive(Debug, Clone)]

@@ -2,7 +2,7 @@
 //! there are from the system, which together takes longer than such a factor.
 
 use super::{Cholesky, Matrix};
-use crate::simd::{dot, vectorize};
+use crate::linalg::simd::{dot, vectorize};
 
 /// Rows up to which plain loops are as fast.
 const SMALL: usize = 448;

@@ -21,7 +21,7 @@ use super::{
     DecompositionCheck, Eigen, Matrix, exponent_of, multiply, multiply_lower, multiply_transposed,
     scale_by_power_of_two, shares,
 };
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 
 /// Vectors of random signs with which a form is checked.
 const PROBES: usize = 2;

@@ -1,11 +1,12 @@
 //! Classes and probabilities from decision values.
 
 use super::{Meaning, Model, Probability};
+use crate::base::error::{Error, Result};
+use crate::data::class_of;
 use crate::data::{Classes, Frame};
-use crate::error::{Error, Result};
-use crate::learn::{class_of, log_sum_exp};
 use crate::linalg::Matrix;
-use crate::loss::margin::sigmoid;
+use crate::linalg::log_sum_exp;
+use crate::term::loss::margin::sigmoid;
 
 impl Meaning {
     /// Refuses a meaning that the number of models contradicts.

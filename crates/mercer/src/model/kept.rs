@@ -3,7 +3,7 @@
 //! y = f + γα/w would give the targets back in theory; in floating point it loses the digits that K + γI has lost, and where
 //! null directions were left out of α, or f = 0, it gives nothing. So they are kept.
 
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 use crate::linalg::Matrix;
 
 /// Targets, weights and groups of the training rows, in the order of the model's points.

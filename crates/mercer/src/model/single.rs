@@ -1,12 +1,12 @@
 //! Models in half the space: points and coefficients rounded to single precision, and what that costs.
 
 use super::{Expansion, Model, Precision};
-use crate::certificate::Rounding;
+use crate::base::error::{Error, Result};
 use crate::data::Scale;
-use crate::error::{Error, Result};
-use crate::kernel::{Formula, Points};
 use crate::linalg::Matrix;
-use crate::solver::refine::norm;
+use crate::linalg::norm;
+use crate::solve::certificate::Rounding;
+use crate::term::kernel::{Formula, Points};
 
 /// Points on which the difference is measured, at most; spread evenly over the model's own.
 const MOST_MEASURED: usize = 4096;

@@ -3,10 +3,10 @@
 use rayon::prelude::*;
 
 use super::chunk_rows;
-use crate::kernel::{Kernel, Point, Points};
 use crate::linalg::Parts;
 use crate::linalg::double::{self, Double};
-use crate::simd::vectorize;
+use crate::linalg::simd::vectorize;
+use crate::term::kernel::{Kernel, Point, Points};
 
 /// Rows whose kernel values are in memory together.
 const TILE: usize = 16;
@@ -112,8 +112,8 @@ fn add_scaled(sums: &mut [f64], factor: f64, values: &[f64]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::parse;
     use crate::linalg::Matrix;
+    use crate::term::kernel::parse;
 
     #[test]
     fn errors_and_forces_are_the_sums_they_stand_for() {

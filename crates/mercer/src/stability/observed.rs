@@ -2,9 +2,9 @@
 
 use super::theorem::Assumptions;
 use crate::linalg::{Matrix, multiply};
-use crate::loss::Loss;
-use crate::solver::deletion::{Deletions, Divisor};
-use crate::spectrum::{Spectrum, Target};
+use crate::path::{Spectrum, Target};
+use crate::solve::deletion::{Deletions, Divisor};
+use crate::term::loss::Loss;
 
 /// The largest changes over all deletions of one training set, each taken over more than the one before it.
 #[derive(Debug, Clone, PartialEq)]

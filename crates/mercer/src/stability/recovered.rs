@@ -1,7 +1,7 @@
 //! The training rows of a model that still has them.
 
 use super::Sample;
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 use crate::model::Model;
 
 const MUST: &str = "a kernel model of one target by the squared loss, without weights, that keeps all its rows";

@@ -5,9 +5,9 @@ use rand_chacha::rand_core::SeedableRng;
 
 use super::Sample;
 use super::theorem::Assumptions;
-use crate::criterion::folds::shuffle;
-use crate::error::Result;
-use crate::solver::deletion::Divisor;
+use crate::base::error::Result;
+use crate::solve::deletion::Divisor;
+use crate::term::criterion::folds::shuffle;
 
 /// Numbers of rows that are tried.
 const SIZES: usize = 6;

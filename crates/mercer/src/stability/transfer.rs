@@ -11,8 +11,8 @@
 use super::Sample;
 use super::observed::Observed;
 use super::theorem::Assumptions;
-use crate::error::Result;
-use crate::solver::deletion::Divisor;
+use crate::base::error::Result;
+use crate::solve::deletion::Divisor;
 
 /// The constants of the transfer from ridge regression, measured on one training set (1/n kept at deletions).
 #[derive(Debug, Clone, PartialEq)]
@@ -97,7 +97,7 @@ fn bound_slope(at: &Assumptions) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::loss::residual::Squared;
+    use crate::term::loss::residual::Squared;
     use std::sync::Arc;
 
     #[test]

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::number::Groups;
 use super::{Marks, Reading, Value, is_missing, value};
-use crate::error::abbreviated;
+use crate::base::error::abbreviated;
 
 /// Different words among numbers, at most, that are taken for marks of missing cells.
 const FEW: usize = 2;

@@ -2,17 +2,17 @@
 
 use super::trials::Trials;
 use super::{Found, Stage};
-use crate::clip::Clip;
-use crate::criterion::LeaveOneOut;
+use crate::base::clip::Clip;
+use crate::base::error::{Error, Result};
+use crate::choose::select::{BandJudge, Surface};
 use crate::data::Design;
-use crate::error::{Error, Result};
 use crate::fit::Fit;
-use crate::kernel::{Kernel, SharedKernel};
+use crate::fit::plan::Method;
 use crate::linalg::Matrix;
-use crate::plan::Method;
-use crate::select::{BandJudge, Surface};
-use crate::solver::cholesky;
-use crate::spectrum::Banded;
+use crate::path::Banded;
+use crate::path::LeaveOneOut;
+use crate::solve::cholesky;
+use crate::term::kernel::{Kernel, SharedKernel};
 
 impl Fit {
     /// Tries every kernel and solves with the best.

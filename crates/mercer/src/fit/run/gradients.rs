@@ -1,13 +1,13 @@
 //! Fits by conjugate gradients, on all rows or on thousands of landmarks; what is not given is chosen on fewer landmarks first.
 
 use super::{Found, Stage};
+use crate::base::error::{Error, Result};
 use crate::data::Design;
-use crate::error::{Error, Result};
+use crate::fit::plan::{self, Method, Plan, Shape};
 use crate::fit::{Fit, Fitted, Reduce, Solver};
-use crate::kernel::SharedKernel;
-use crate::plan::{self, Method, Plan, Shape};
-use crate::solver::conjugate_gradient::{Gradients, Group, System, Watch};
-use crate::solver::many_landmarks::{self, ManyLandmarks};
+use crate::solve::conjugate_gradient::{Gradients, Group, System, Watch};
+use crate::solve::many_landmarks::{self, ManyLandmarks};
+use crate::term::kernel::SharedKernel;
 
 impl Fit {
     /// The exact problem at a given λ, or at what landmarks choose.

@@ -2,11 +2,11 @@
 
 use super::reduced::Reduction;
 use super::trials::Trials;
-use crate::criterion::Criterion;
-use crate::error::Result;
-use crate::kernel::SharedKernel;
-use crate::low_rank::{Basis, Landmarks, span};
-use crate::spectrum::{Rows, Spectrum, Target, is_long};
+use crate::base::error::Result;
+use crate::path::{Rows, Spectrum, Target, is_long};
+use crate::space::low_rank::{Basis, Landmarks, span};
+use crate::term::criterion::Criterion;
+use crate::term::kernel::SharedKernel;
 
 impl Trials<'_> {
     /// The spectrum of the features that landmarks span, targets in its coordinates, and the landmarks.

@@ -3,14 +3,14 @@
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 
-use crate::criterion::folds::shuffle;
+use crate::base::error::{Error, Result};
+use crate::choose::metric::Rule;
+use crate::choose::metric::learn::{Rows, by_outer_products, per_feature};
+use crate::choose::metric::objective::Goal;
 use crate::data::Design;
-use crate::error::{Error, Result};
 use crate::fit::Fit;
-use crate::kernel::SharedKernel;
-use crate::metric::Rule;
-use crate::metric::learn::{Rows, by_outer_products, per_feature};
-use crate::metric::objective::Goal;
+use crate::term::criterion::folds::shuffle;
+use crate::term::kernel::SharedKernel;
 
 /// Rows that are learned from at most.
 const MOST: usize = 1500;

@@ -1,6 +1,6 @@
 //! Surfaces as plain numbers, for a journal, and back.
 
-use crate::select::{Choice, Score, Surface};
+use crate::choose::select::{Choice, Score, Surface};
 
 /// Counts first, then the numbers; a missing standard error is NaN.
 pub fn write(surfaces: &[Surface], score: f64) -> Vec<f64> {

@@ -16,18 +16,19 @@ mod accuracy;
 #[cfg(test)]
 mod tests;
 
-use crate::certificate::LowRank;
 use crate::data::Design;
-use crate::kernel::{Kernel, Points};
 use crate::linalg::double::Double;
+use crate::linalg::norm;
 use crate::linalg::{Matrix, double, solve_lower, solve_lower_transposed};
-use crate::low_rank::{Basis, Spanned};
-use crate::solver::certain::{Floor, is_global};
-use crate::solver::power::{self, Minimum};
-use crate::solver::refine::{Problem, norm};
-use crate::solver::{Solution, spectral};
+use crate::path::power::{self, Minimum};
+use crate::path::{Spectrum, Target};
+use crate::solve::certain::{Floor, is_global};
+use crate::solve::certificate::LowRank;
+use crate::solve::refine::Problem;
+use crate::solve::{Solution, spectral};
 use crate::space;
-use crate::spectrum::{Spectrum, Target};
+use crate::space::low_rank::{Basis, Spanned};
+use crate::term::kernel::{Kernel, Points};
 use accuracy::Triangle;
 
 /// Rows up to which a is computed; above it is bounded.

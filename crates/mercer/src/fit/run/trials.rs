@@ -11,18 +11,18 @@ use rayon::prelude::*;
 
 use super::tridiagonal::{KeptForm, MOST};
 use super::{Candidate, Stage, Tried, Winner, recorded};
-use crate::criterion::formula::Formula;
-use crate::criterion::{Criterion, Folds};
+use crate::base::error::{Error, Result};
+use crate::choose::select::Extras;
 use crate::data::Design;
-use crate::error::{Error, Result};
 use crate::fit::Fit;
-use crate::kernel::{Points, SharedKernel};
+use crate::fit::plan::Method;
 use crate::linalg::side_by_side;
-use crate::low_rank::{Factor, Landmarks, factor, factor_if_possible};
-use crate::plan::Method;
-use crate::select::Extras;
+use crate::path::{Banded, Projector, Spectrum};
 use crate::space::GramSource;
-use crate::spectrum::{Banded, Projector, Spectrum};
+use crate::space::low_rank::{Factor, Landmarks, factor, factor_if_possible};
+use crate::term::criterion::formula::Formula;
+use crate::term::criterion::{Criterion, Folds};
+use crate::term::kernel::{Points, SharedKernel};
 
 /// A residual of this share of the diagonal is rounding.
 const ROUNDING: f64 = 1e-14;

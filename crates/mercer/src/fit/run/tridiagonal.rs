@@ -3,15 +3,16 @@
 
 use super::trials::Trials;
 use super::{Candidate, Found, Tried, Winner};
-use crate::criterion::{Criterion, LeaveOneOut};
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
+use crate::choose::select::{Choice, Score, Surface, TridiagonalJudge};
 use crate::fit::Fit;
-use crate::kernel::SharedKernel;
+use crate::fit::plan::Method;
 use crate::linalg::{Matrix, side_by_side};
-use crate::plan::Method;
-use crate::select::{Choice, Score, Surface, TridiagonalJudge};
-use crate::solver::on_form;
-use crate::spectrum::{FormTarget, TridiagonalForm};
+use crate::path::LeaveOneOut;
+use crate::path::{FormTarget, TridiagonalForm};
+use crate::solve::on_form;
+use crate::term::criterion::Criterion;
+use crate::term::kernel::SharedKernel;
 
 /// From so few rows on there is nothing to gain, and up to so many the reduction is no slower than one to a band.
 const FEWEST: usize = 200;

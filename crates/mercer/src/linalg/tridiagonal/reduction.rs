@@ -8,7 +8,7 @@
 use super::super::Matrix;
 use super::Rounding;
 use super::triangle::{Lanes, Triangle, WIDTH, total};
-use crate::simd::vectorize;
+use crate::linalg::simd::vectorize;
 
 /// Columns of a panel.
 const PANEL: usize = 32;

@@ -7,7 +7,7 @@
 use rayon::prelude::*;
 
 use super::{Factored, Matrix};
-use crate::simd::vectorize;
+use crate::linalg::simd::vectorize;
 
 /// Rows side by side: a register.
 const ROWS: usize = 8;

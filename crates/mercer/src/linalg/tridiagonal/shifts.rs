@@ -1,7 +1,7 @@
 //! Factors and solves of several shifts side by side: each step of one waits for the one before, and the others fill that time.
 
 use super::{Factored, Tridiagonal};
-use crate::simd::vectorize;
+use crate::linalg::simd::vectorize;
 
 /// Shifts that are treated together: two registers.
 pub(super) const TOGETHER: usize = 16;

@@ -2,7 +2,7 @@
 //! time, eight rows at a time, from the first column to the last. A pass through it is one stream, which is what caches can foresee.
 
 use super::super::Matrix;
-use crate::simd::vectorize;
+use crate::linalg::simd::vectorize;
 
 /// Rows of a tile: the numbers of a register.
 pub(super) const WIDTH: usize = 8;

@@ -12,9 +12,9 @@
 //! ‖e‖/(2√γ), and those of the sums over rows as L⁻¹, which the smallest singular value of L bounds.
 
 use super::Reduced;
+use crate::linalg::norm;
 use crate::linalg::{Matrix, solve_lower, solve_lower_transposed};
-use crate::solver::power::Minimum;
-use crate::solver::refine::norm;
+use crate::path::power::Minimum;
 
 /// Units of rounding that a bound counts where one is expected.
 const UNITS: f64 = 4.0;

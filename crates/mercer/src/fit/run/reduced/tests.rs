@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::fit::Fit;
-use crate::kernel::{Point, parse};
-use crate::low_rank::Landmarks;
 use crate::model::Expansion;
+use crate::space::low_rank::Landmarks;
+use crate::term::kernel::{Point, parse};
 
 /// Rows around a few centres: landmarks that are means of clusters lie close to each other.
 fn clusters(rows: usize) -> (Matrix, Vec<f64>) {

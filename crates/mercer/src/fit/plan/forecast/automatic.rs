@@ -1,0 +1,40 @@
+//! What the last fit of an automatic search would take.
+
+use super::Outlook;
+use crate::base::error::Result;
+use crate::data::{Design, Frame, Roles, Scale};
+use crate::fit::Reduce;
+use crate::fit::automatic::{Automatic, DECOMPOSED_ROWS, MANY_ROWS};
+
+impl Automatic {
+    /// Bytes, seconds and certificate of every method for the fit to all rows that a search ends with, if it is the Gaussian kernel
+    /// that it finds, and which one is taken. The search itself takes its budget.
+    pub fn forecast(&self, frame: &Frame, roles: &Roles) -> Result<Outlook> {
+        let design = Design::new(frame, roles, self.encoding(Scale::Standard))?;
+        let fit = self.fit_of("gaussian", Scale::Standard)?;
+        let (fit, reason) = if self.is_reduced(&design) {
+            let fit = fit.exponents(&self.exponents_of_many());
+            match self.reduce {
+                Reduce::IfNeeded => {
+                    let reason = format!("a search ends on landmarks where there are more than {MANY_ROWS} rows");
+                    (fit.reduce(Reduce::Always), Some(reason))
+                }
+                _ => (fit, None),
+            }
+        } else if self.has_chosen_lambda(&design) {
+            // Any λ: the method does not depend on it.
+            let reason = "λ is already chosen when this fit runs, so one factorisation suffices";
+            (fit.exponents(&[2.0]).lambda(1.0), Some(reason.to_owned()))
+        } else {
+            (fit, None)
+        };
+        let outlook = fit.forecast_design(&design)?;
+        let reason = reason.filter(|_| outlook.chosen().is_some()).unwrap_or_else(|| outlook.reason.clone());
+        Ok(Outlook { reason, ..outlook })
+    }
+
+    /// Whether λ and the exponent are known before the last fit.
+    fn has_chosen_lambda(&self, design: &Design) -> bool {
+        design.rows() > DECOMPOSED_ROWS && design.weights.is_none() && self.exponents_of_many() == [2.0]
+    }
+}

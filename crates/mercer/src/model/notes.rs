@@ -1,0 +1,227 @@
+//! What is odd about a target, or about what came of it: to be read before any number of a report.
+
+use std::fmt;
+
+use crate::data::Design;
+use crate::model::Summary;
+use crate::path::HeldOutRows;
+
+/// More different values than this do not look like classes.
+const FEW: usize = 10;
+/// Rows for each different value, at least, of a target that looks like classes.
+const ROWS_A_VALUE: usize = 5;
+/// A target this many times the distance of the quartiles away from the median is an outlier.
+const FAR: f64 = 1000.0;
+/// A row with this share of the variance is one.
+const MOST_OF_THE_VARIANCE: f64 = 0.9;
+/// With fewer rows, one of them may well hold most of the variance.
+const ENOUGH: usize = 10;
+
+/// Something odd about a target or about the model of it.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Note {
+    /// All rows have the same target.
+    Constant {
+        /// The target's name.
+        target: String,
+        /// What every row has.
+        value: f64,
+        /// Whether the model has an offset, and so predicts that value.
+        has_offset: bool,
+    },
+    /// Numbers that may be the names of classes.
+    LikeClasses {
+        /// The target's name.
+        target: String,
+        /// The different values, rising.
+        values: Vec<f64>,
+    },
+    /// One row decides all averages.
+    Outlier {
+        /// The target's name.
+        target: String,
+        /// The row, from 1.
+        row: usize,
+        /// Its target.
+        value: f64,
+        /// Between the quartiles are half of the rows.
+        quartiles: [f64; 2],
+        /// The row's share of the variance.
+        share: f64,
+        /// How many other rows are far away, too.
+        others: usize,
+    },
+    /// Held-out rows are predicted no better than by their mean.
+    NoBetterThanTheMean {
+        /// The target's name.
+        target: String,
+        /// R² of held-out rows.
+        r2: f64,
+        /// How rows were held out, such as `leave-one-out`.
+        held_out: &'static str,
+    },
+    /// Least squares on columns that depend on each other.
+    Undetermined {
+        /// The target's name.
+        target: String,
+        /// How many directions the columns have.
+        rank: usize,
+        /// How many columns vary.
+        columns: usize,
+    },
+}
+
+impl Note {
+    /// The target that it is about.
+    pub fn target(&self) -> &str {
+        match self {
+            Note::Constant { target, .. }
+            | Note::LikeClasses { target, .. }
+            | Note::Outlier { target, .. }
+            | Note::NoBetterThanTheMean { target, .. }
+            | Note::Undetermined { target, .. } => target,
+        }
+    }
+}
+
+impl fmt::Display for Note {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Note::Constant { target, value, has_offset } => {
+                write!(f, "{target} is {} in every row: there is nothing to learn", short(*value))?;
+                if *has_offset { write!(f, ", and the model predicts {}", short(*value)) } else { Ok(()) }
+            }
+            Note::LikeClasses { target, values } => match &values[..] {
+                [low, high] => write!(
+                    f,
+                    "{target} has only the values {} and {}, which are fitted as numbers; classes are fitted by the logistic \
+                     or the hinge loss",
+                    short(*low),
+                    short(*high)
+                ),
+                [low, .., high] => write!(
+                    f,
+                    "{target} has only {} different values, whole numbers from {} to {}, which are fitted as numbers; if they \
+                     name classes, fit them by the logistic or the hinge loss",
+                    values.len(),
+                    short(*low),
+                    short(*high)
+                ),
+                _ => Ok(()),
+            },
+            Note::Outlier { target, row, value, quartiles: [low, high], share, others } => {
+                write!(
+                    f,
+                    "{target} is {} in row {row}, and half of all rows are within {} … {}; that row has {} of the variance, so \
+                     mean squared errors and R² say little about the others",
+                    short(*value),
+                    short(*low),
+                    short(*high),
+                    percent(*share)
+                )?;
+                match others {
+                    0 => Ok(()),
+                    1 => write!(f, " (1 more row is as odd)"),
+                    n => write!(f, " ({n} more rows are as odd)"),
+                }
+            }
+            Note::NoBetterThanTheMean { target, r2, held_out } => write!(
+                f,
+                "{target}: R² is {} by {held_out}, so new rows are predicted no better than by the mean of the target",
+                short(*r2)
+            ),
+            Note::Undetermined { target, rank, columns } => write!(
+                f,
+                "{target}: {columns} columns that vary have rank {rank}: the rows do not determine every coefficient, and those with the \
+                 least sum of squares are shown; predictions are determined, single coefficients and their errors are not"
+            ),
+        }
+    }
+}
+
+/// What there is to say of targets of numbers.
+pub(crate) fn of_targets(design: &Design, summaries: &[Summary]) -> Vec<Note> {
+    (0..design.y.cols()).flat_map(|t| of_target(design, t, summaries.get(t).is_none_or(|s| s.has_offset))).collect()
+}
+
+fn of_target(design: &Design, t: usize, has_offset: bool) -> Vec<Note> {
+    let (y, target) = (design.y.col(t), design.targets[t].clone());
+    let mut sorted = y.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let (Some(first), Some(last)) = (sorted.first().copied(), sorted.last().copied()) else { return Vec::new() };
+    if first == last {
+        // A single row says nothing of what a target is.
+        return if y.len() > 1 { vec![Note::Constant { target, value: first, has_offset }] } else { Vec::new() };
+    }
+    let mut values = sorted.clone();
+    values.dedup();
+    let are_whole = values.iter().all(|value| value.fract() == 0.0);
+    if values.len() <= FEW && ROWS_A_VALUE * values.len() <= y.len() && (values.len() == 2 || are_whole) {
+        return vec![Note::LikeClasses { target, values }];
+    }
+    outlier(design, t, &sorted).into_iter().collect()
+}
+
+/// The row farthest from the median, if it is out of all proportion or has nearly all of the variance.
+fn outlier(design: &Design, t: usize, sorted: &[f64]) -> Option<Note> {
+    let (y, n) = (design.y.col(t), sorted.len());
+    if n < ENOUGH {
+        return None;
+    }
+    let [low, median, high] = [n / 4, n / 2, n - 1 - n / 4].map(|place| sorted[place]);
+    let distance = |value: &f64| (value - median).abs();
+    let place = (0..n).max_by(|a, b| distance(&y[*a]).total_cmp(&distance(&y[*b])))?;
+    let weight = |i: usize| design.weights.as_ref().map_or(1.0, |w| w[i]);
+    let mean = (0..n).map(|i| weight(i) * y[i]).sum::<f64>() / design.weight_sum();
+    let square = |i: usize| weight(i) * (y[i] - mean).powi(2);
+    let share = square(place) / (0..n).map(square).sum::<f64>();
+    let is_far = |value: &f64| high > low && distance(value) > FAR * (high - low);
+    let far = y.iter().filter(|value| is_far(value)).count();
+    (far > 0 || share > MOST_OF_THE_VARIANCE).then(|| Note::Outlier {
+        target: design.targets[t].clone(),
+        row: design.table_rows[place] + 1,
+        value: y[place],
+        quartiles: [low, high],
+        share,
+        others: far.saturating_sub(1),
+    })
+}
+
+/// What held-out rows say of each model of numbers.
+pub(crate) fn of_errors(summaries: &[Summary], forward: &[Option<HeldOutRows>]) -> Vec<Note> {
+    let of = |(t, summary): (usize, &Summary)| {
+        let forward = forward.get(t).and_then(Option::as_ref);
+        let (r2, held_out) = match (forward.and_then(|found| found.r2), summary.loo_r2) {
+            (Some(r2), _) => (r2, "forward chaining"),
+            (None, Some(r2)) if summary.groups.is_some() => (r2, "leave-one-group-out"),
+            (None, Some(r2)) => (r2, "leave-one-out"),
+            (None, None) => return None,
+        };
+        no_better(summary, r2, held_out)
+    };
+    summaries.iter().enumerate().filter_map(of).collect()
+}
+
+/// Of a target that varies.
+pub(crate) fn no_better(summary: &Summary, r2: f64, held_out: &'static str) -> Option<Note> {
+    let [low, high] = summary.target_range;
+    (r2 <= 0.0 && low < high).then(|| Note::NoBetterThanTheMean { target: summary.target.clone(), r2, held_out })
+}
+
+fn percent(share: f64) -> String {
+    if share > 0.9999 { "more than 99.99 %".into() } else { format!("{} %", short(100.0 * share)) }
+}
+
+/// Four digits of what is not whole.
+fn short(value: f64) -> String {
+    if value.fract() == 0.0 && value.abs() < 1e15 {
+        return format!("{}", value + 0.0);
+    }
+    let size = value.abs();
+    if !(1e-3..1e7).contains(&size) {
+        return format!("{value:.3e}");
+    }
+    let decimals = (3 - libm::floor(libm::log10(size)) as i32).max(0) as usize;
+    let text = format!("{value:.decimals$}");
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
