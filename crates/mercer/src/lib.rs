@@ -102,12 +102,11 @@ pub use choose::{metric, select};
 pub use fit::after::PathPoint;
 pub use fit::after::training::Training;
 pub use fit::after::{assess, effects, importance, interval};
-pub use fit::automatic::{self as auto, Automated, Automatic};
-pub use fit::learn::{self, Learn, Learned};
-pub use fit::linear::{LinearFit, LinearFitted, LinearTrial};
+pub use fit::automatic as auto;
+pub use fit::losses as learn;
 pub use fit::plan::{self, forecast};
 pub use fit::stream as online;
-pub use fit::{Fit, Fitted, Tried, moments};
+pub use fit::{Curve, Engine, Fit, Fitted, Judged, Problem, Space, Tried, moments};
 pub use linalg::Matrix;
 pub use model::format;
 pub use model::notes::Note;
@@ -129,5 +128,5 @@ pub mod prelude {
     pub use crate::term::kernel::product::{Linear, Polynomial};
     pub use crate::term::kernel::radial::{Gaussian, Laplace, Matern12, Matern32, Matern52};
     pub use crate::term::kernel::spline::Spline;
-    pub use crate::{Error, Fit, Fitted, Learn, Learned, LinearFit, LinearFitted, Matrix, Model, Result, Summary};
+    pub use crate::{Error, Fit, Fitted, Matrix, Model, Result, Summary};
 }

@@ -49,7 +49,7 @@ pub fn divide(rows: usize, share: f64, seed: u64) -> (Vec<usize>, Vec<usize>) {
 impl Fit {
     /// This fit's kernel with its numbers, as the rows of a table give them.
     pub fn kernel_of(&self, frame: &Frame, roles: &Roles) -> Result<SharedKernel> {
-        kernel_for(self.only_kernel()?, &Design::new(frame, roles, self.encoding())?)
+        kernel_for(&self.only_kernel()?, &Design::new(frame, roles, self.encoding())?)
     }
 
     /// Decomposes the training rows with this fit's kernel, scaling and offset, and keeps the test rows beside them.
@@ -59,13 +59,13 @@ impl Fit {
         if design.y.cols() != 1 || design.weights.is_some() {
             return Err(Error::argument("a split", "of one target, without weights", design.y.cols()));
         }
-        let kernel = kernel_for(self.only_kernel()?, &design)?;
+        let kernel = kernel_for(&self.only_kernel()?, &design)?;
         let (points, complete) = design.encoder.encode(test)?;
         let Column::Number(all) = test.column(&design.targets[0])? else {
             return Err(Error::Column { column: design.targets[0].clone(), problem: "must hold numbers".into() });
         };
         let seen: Vec<f64> = all.iter().zip(&complete).filter(|(_, complete)| **complete).map(|(y, _)| *y).collect();
-        Split::new(&*kernel, &design.points, design.y.col(0), &points.only(&complete), seen, self.has_offset())
+        Split::new(&*kernel, &design.points, design.y.col(0), &points.only(&complete), seen, self.problem().offset)
     }
 }
 

@@ -205,7 +205,7 @@ impl Permutation {
         };
         let fit = Fit::with_shared(model.kernel().clone()).exponent(summary.exponent).lambda(summary.lambda).exact();
         let fit = if summary.has_offset { fit } else { fit.without_offset() };
-        let fit = if summary.clip.is_some() { fit.clip() } else { fit }.without_diagnostics();
+        let fit = if summary.clip.is_some() { fit.clip() } else { fit }.without_diagnostics().squared();
         let names = features.names();
         // Of every place: the squared error, and for each column its mean rise.
         let mut squares = vec![f64::NAN; rows.used.len()];

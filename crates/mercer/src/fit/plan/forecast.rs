@@ -2,7 +2,7 @@
 //!
 //! Seconds are counts of operations divided by rates ([`Calibration`]) that are measured when they are asked for, within half
 //! a second and with the kernel and the width of the table at hand. [`Fit::forecast`](crate::Fit::forecast) and
-//! [`Learn::forecast`](crate::Learn::forecast) make the list; a fit follows the same plan.
+//! [`LossFit::forecast`](crate::LossFit::forecast) make the list; a fit follows the same plan.
 
 mod automatic;
 mod calibration;

@@ -4,6 +4,7 @@ use super::Outlook;
 use crate::base::error::Result;
 use crate::data::{Design, Frame, Roles, Scale};
 use crate::fit::Reduce;
+use crate::fit::squares::SquaredFit;
 use crate::fit::automatic::{Automatic, DECOMPOSED_ROWS, MANY_ROWS};
 
 impl Automatic {
@@ -13,18 +14,18 @@ impl Automatic {
         let design = Design::new(frame, roles, self.encoding(Scale::Standard))?;
         let fit = self.fit_of("gaussian", Scale::Standard)?;
         let (fit, reason) = if self.is_reduced(&design) {
-            let fit = fit.exponents(&self.exponents_of_many());
+            let fit = SquaredFit { exponents: self.exponents_of_many(), ..fit };
             match self.reduce {
                 Reduce::IfNeeded => {
                     let reason = format!("a search ends on landmarks where there are more than {MANY_ROWS} rows");
-                    (fit.reduce(Reduce::Always), Some(reason))
+                    (SquaredFit { reduce: Reduce::Always, ..fit }, Some(reason))
                 }
                 _ => (fit, None),
             }
         } else if self.has_chosen_lambda(&design) {
             // Any λ: the method does not depend on it.
             let reason = "λ is already chosen when this fit runs, so one factorisation suffices";
-            (fit.exponents(&[2.0]).lambda(1.0), Some(reason.to_owned()))
+            (SquaredFit { exponents: vec![2.0], lambdas: Some(vec![1.0]), ..fit }, Some(reason.to_owned()))
         } else {
             (fit, None)
         };

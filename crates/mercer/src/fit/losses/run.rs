@@ -5,7 +5,8 @@ use super::measure::Measure;
 use super::select::{Curve, Selection};
 use super::solve::{OTHER_UNITS, Rows, Solved, preconditioner};
 use super::targets::{Group, Kind, Targets};
-use super::{Learn, LearnTrial, Learned, usual_folds};
+use super::{LossFit, usual_folds};
+use crate::fit::{Curve as Tested, Fitted, Judged, Tried};
 use crate::base::error::{Error, Result};
 use crate::data::{Design, Frame, Roles};
 use crate::fit::plan::{self, Method, Plan};
@@ -43,8 +44,8 @@ pub(super) struct Candidate {
 /// Rows from which a single problem does without the whole kernel matrix: with rows in single precision, and with rows in double.
 const ON_DEMAND_FROM: (usize, usize) = (1000, 6000);
 
-impl Learn {
-    pub(super) fn run(&self, frame: &Frame, roles: &Roles) -> Result<Learned> {
+impl LossFit {
+    pub(super) fn run(&self, frame: &Frame, roles: &Roles) -> Result<Fitted> {
         let targets = self.targets(frame, roles)?;
         match self.for_groups(&targets.design) {
             Some(meant) => meant.run_on(targets),
@@ -54,7 +55,7 @@ impl Learn {
 
     /// These settings as rows with groups mean them: leave-one-out leaves out whole groups, and the usual folds are as many as there are
     /// groups where those are fewer.
-    pub(super) fn for_groups(&self, design: &Design) -> Option<Learn> {
+    pub(super) fn for_groups(&self, design: &Design) -> Option<LossFit> {
         let groups = group_count(design.whole_groups()?);
         let criterion = match &self.criterion {
             Criterion::KFold(rule) if *rule == usual_folds() && groups < rule.folds => {
@@ -62,10 +63,10 @@ impl Learn {
             }
             other => other.for_groups(),
         };
-        (criterion != self.criterion).then(|| Learn { criterion, ..self.clone() })
+        (criterion != self.criterion).then(|| LossFit { criterion, ..self.clone() })
     }
 
-    fn run_on(&self, targets: Targets) -> Result<Learned> {
+    fn run_on(&self, targets: Targets) -> Result<Fitted> {
         let design = &targets.design;
         let kernels: Vec<SharedKernel> =
             self.kernels.iter().map(|kernel| kernel_for(kernel, design)).collect::<Result<_>>()?;
@@ -173,7 +174,7 @@ impl Learn {
         plan: &Plan,
         folds: Option<&Folds>,
         memory: u64,
-        tried: &mut Vec<LearnTrial>,
+        tried: &mut Vec<Tried>,
     ) -> Result<Candidate> {
         let ground = self.ground(kernel, targets, plan)?;
         if let Some((exponent, lambda)) = self.fixed() {
@@ -193,7 +194,7 @@ impl Learn {
             measure.check(group)?;
             let selection = Selection { learn: self, folds, measure };
             let (curves, best) = selection.run(&rows, group)?;
-            tried.extend(curves.iter().map(|curve| LearnTrial::of_curve(group, kernel, curve)));
+            tried.extend(curves.iter().map(|curve| tested(group, kernel, curve, None)));
             // Several targets are added up in units of what a constant would score.
             let unit = if targets.groups.len() > 1 { constant_score(group, measure, rows.weights) } else { 1.0 };
             score += curves[best].score() / if unit > 0.0 { unit } else { 1.0 };
@@ -246,20 +247,20 @@ fn is_tame(targets: &Targets) -> bool {
     (1e-6..1e6).contains(&features) && targets.groups.iter().flat_map(|group| &group.outputs).all(is_tame)
 }
 
-impl LearnTrial {
-    pub(super) fn of_curve(group: &Group, kernel: &SharedKernel, curve: &Curve) -> Self {
-        LearnTrial {
-            target: group_name(group),
-            kernel: kernel.clone(),
-            loss: group.outputs[0].losses[curve.choice].spec(),
-            exponent: curve.exponent,
-            lambdas: curve.lambdas.clone(),
-            scores: curve.scores.clone(),
-            standard_errors: curve.standard_errors.clone(),
-            dropped: curve.dropped.clone(),
-            chosen: None,
-        }
-    }
+/// A curve as the result shows it.
+pub(super) fn tested(group: &Group, kernel: &SharedKernel, curve: &Curve, chosen: Option<usize>) -> Tried {
+    let shown = Tested {
+        target: group_name(group),
+        loss: group.outputs[0].losses[curve.choice].spec(),
+        exponent: curve.exponent,
+        lambdas: curve.lambdas.clone(),
+        scores: curve.scores.clone(),
+        standard_errors: Some(curve.standard_errors.clone()),
+        dropped: curve.dropped.clone(),
+        support: Vec::new(),
+        chosen,
+    };
+    Tried::along(kernel.clone(), shown)
 }
 
 fn group_name(group: &Group) -> String {
@@ -279,17 +280,16 @@ fn constant_score(group: &Group, measure: Measure, weights: Option<&[f64]>) -> f
     measure.of_rows(group, &losses, &Matrix::from_fn(n, losses.len(), |_, t| constants[t]), weights).0
 }
 
-fn mark_chosen(tried: &mut [LearnTrial], best: &Candidate, groups: &[Group]) {
-    for (group, curve) in groups.iter().zip(&best.chosen) {
-        let loss = group.outputs[0].losses[curve.choice].spec();
-        let is_it = |trial: &&mut LearnTrial| {
-            trial.kernel.spec() == best.ground.kernel.spec()
-                && trial.target == group_name(group)
-                && trial.loss == loss
-                && trial.exponent == curve.exponent
-        };
-        if let Some(trial) = tried.iter_mut().find(is_it) {
-            trial.chosen = Some(curve.best);
+fn mark_chosen(tried: &mut [Tried], best: &Candidate, groups: &[Group]) {
+    for (group, chosen) in groups.iter().zip(&best.chosen) {
+        let loss = group.outputs[0].losses[chosen.choice].spec();
+        for trial in tried.iter_mut().filter(|trial| trial.kernel.spec() == best.ground.kernel.spec()) {
+            let Judged::Curve(curve) = &mut trial.judged else { continue };
+            if curve.target == group_name(group) && curve.loss == loss && curve.exponent == chosen.exponent {
+                curve.chosen = Some(chosen.best);
+                trial.is_chosen = true;
+                break;
+            }
         }
     }
 }

@@ -9,7 +9,8 @@ mod reduced;
 mod trials;
 mod tridiagonal;
 
-use super::{Fit, Fitted, Reduce, Solver, Tried};
+use super::{Fitted, Reduce, Solver, SquaredFit};
+use crate::fit::{Engaged, FIRST_RANK, Tried};
 use crate::base::clip::{self, Clip};
 use crate::base::error::{Error, Result};
 use crate::choose::select::{Choice, Extras, Judge, Score, Search, Surface, compared_landmarks};
@@ -25,9 +26,6 @@ use crate::term::criterion::{Criterion, Folds, group_count, whole_groups};
 use crate::term::kernel::{Points, SharedKernel, kernel_for};
 use reduced::Reduction;
 use trials::Trials;
-
-/// Landmarks with which the search for an accuracy begins.
-pub(super) const FIRST_RANK: usize = 64;
 
 /// Rows times squared landmarks from which comparing ways to choose them costs little beside the fit.
 const WORTH_COMPARING: f64 = 1e10;
@@ -54,14 +52,14 @@ enum Winner {
     Solved(SharedKernel, Found),
 }
 
-impl Fit {
+impl SquaredFit {
     pub(crate) fn fit_design(&self, design: Design) -> Result<Fitted> {
         if self.criterion == Criterion::LeaveOneOut && design.whole_groups().is_some() {
-            return Fit { criterion: self.criterion.for_groups(), ..self.clone() }.fit_design(design);
+            return SquaredFit { criterion: self.criterion.for_groups(), ..self.clone() }.fit_design(design);
         }
         if let Some(rule) = self.metric {
             let (kernel, design) = self.with_metric(rule, design)?;
-            return Fit { metric: None, kernels: vec![kernel], ..self.clone() }.fit_design(design);
+            return SquaredFit { metric: None, kernels: vec![kernel], ..self.clone() }.fit_design(design);
         }
         let points = &design.points;
         let shape = self.shape_of(&design);
@@ -113,7 +111,7 @@ impl Fit {
         loop {
             let landmarks_by = Some(self.landmarks());
             let with_rank =
-                Fit { reduce: Reduce::ToRank(rank), landmarks_by, solver: Solver::Factored, ..self.clone() };
+                SquaredFit { reduce: Reduce::ToRank(rank), landmarks_by, solver: Solver::Factored, ..self.clone() };
             let mut fitted = match (with_rank.fit_design(design.clone()), last) {
                 (Ok(fitted), _) => fitted,
                 // There is no memory for more: what was found stays.
@@ -396,20 +394,15 @@ impl Fit {
             precision: Precision::Double,
             provenance: Provenance::of_this_version(),
         };
-        Ok(Fitted {
-            model,
-            solutions: found.solutions,
-            leave_one_out: found.residuals,
-            forward: found.forward,
-            spectrum: found.spectrum,
-            plan,
-            design,
-            tried: found.tried,
-        })
+        let fitted = found.solutions.iter().map(|solution| solution.fitted.clone()).collect();
+        let (solutions, leave_one_out, forward) = (found.solutions, found.residuals, found.forward);
+        let spectrum = found.spectrum;
+        let found = Fitted::new(model, plan, design, found.tried, Engaged::Squared);
+        Ok(Fitted { fitted, solutions, leave_one_out, forward, spectrum, ..found })
     }
 }
 
-impl Fit {
+impl SquaredFit {
     /// What held-out rows said of a choice for one target.
     fn held_out(&self, score: Score, is_own: bool) -> Option<HeldOut> {
         let standard_error = score.standard_error.filter(|_| is_own && self.criterion.holds_out())?;
@@ -419,7 +412,7 @@ impl Fit {
 
 /// The criterion at the choice for a target, and whether it is of this target alone.
 fn score_of(tried: &[Tried], target: usize) -> Option<(Score, bool)> {
-    let surfaces = &tried.iter().find(|tried| tried.is_chosen)?.surfaces;
+    let surfaces = tried.iter().find(|tried| tried.is_chosen)?.surfaces();
     let surface = surfaces.iter().find(|surface| surface.targets.contains(&target))?;
     let score = Some(surface.best.score).filter(|score| score.value.is_finite())?;
     Some((score, surface.targets.len() == 1))

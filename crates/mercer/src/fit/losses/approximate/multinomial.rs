@@ -15,7 +15,7 @@ use crate::solve::convex::RidgePoint;
 const FREE: f64 = 1e7;
 
 /// One vector per class. `outputs` are 1 for the rows of a class, −1 for the others.
-pub(in crate::fit::learn) fn values(
+pub(in crate::fit::losses) fn values(
     gram: &Matrix,
     weights: Option<&[f64]>,
     has_offset: bool,

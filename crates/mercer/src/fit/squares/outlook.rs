@@ -1,7 +1,7 @@
 //! What a fit with these settings would take, method by method.
 
-use super::run::FIRST_RANK;
-use super::{Fit, Reduce};
+use super::{Reduce, SquaredFit};
+use crate::fit::FIRST_RANK;
 use crate::base::error::{Error, Result};
 use crate::data::{Design, Frame, Roles};
 use crate::fit::plan::forecast::cost::Sizes;
@@ -16,7 +16,7 @@ const RANKS: [usize; 4] = [500, 1000, 2000, 4000];
 /// Landmarks of the moments that are shown.
 const OF_MOMENTS: usize = 500;
 
-impl Fit {
+impl SquaredFit {
     /// Bytes, seconds and certificate of every method that could fit this table, and which one a fit would take. Reads the table
     /// and measures this machine for less than half a second; fits nothing.
     pub fn forecast(&self, frame: &Frame, roles: &Roles) -> Result<Outlook> {
@@ -27,7 +27,7 @@ impl Fit {
     /// The same for rows that were read.
     pub(crate) fn forecast_design(&self, design: &Design) -> Result<Outlook> {
         if self.criterion == Criterion::LeaveOneOut && design.whole_groups().is_some() {
-            return Fit { criterion: self.criterion.for_groups(), ..self.clone() }.forecast_design(design);
+            return SquaredFit { criterion: self.criterion.for_groups(), ..self.clone() }.forecast_design(design);
         }
         let kernels: Vec<SharedKernel> =
             self.kernels.iter().map(|kernel| kernel_for(kernel, design)).collect::<Result<_>>()?;
@@ -62,7 +62,7 @@ impl Fit {
 
 /// What the list is made from.
 struct Listing<'a> {
-    fit: &'a Fit,
+    fit: &'a SquaredFit,
     shape: Shape,
     sizes: Sizes,
     calibration: Calibration,

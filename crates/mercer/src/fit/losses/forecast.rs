@@ -1,6 +1,6 @@
 //! What a fit with a loss would take, method by method.
 
-use super::Learn;
+use super::LossFit;
 use crate::base::error::{Error, Result};
 use crate::data::{Frame, Roles};
 use crate::fit::Reduce;
@@ -14,7 +14,7 @@ use crate::term::kernel::kernel_for;
 /// Landmarks that are shown beside the number that would be taken.
 const RANKS: [usize; 3] = [200, 500, 1000];
 
-impl Learn {
+impl LossFit {
     /// Bytes, seconds and certificate of every method that could fit this table, and which one a fit would take. Reads the table
     /// and measures this machine for less than half a second; fits nothing.
     pub fn forecast(&self, frame: &Frame, roles: &Roles) -> Result<Outlook> {

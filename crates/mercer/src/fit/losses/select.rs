@@ -6,7 +6,7 @@ use super::measure::Measure;
 use super::part::Part;
 use super::solve::{Penalty, Rows};
 use super::targets::Group;
-use super::{Learn, approximate};
+use super::{LossFit, approximate};
 use crate::base::error::{Error, Result};
 use crate::linalg::Matrix;
 use crate::term::criterion::{Criterion, Folds};
@@ -78,7 +78,7 @@ impl Curve {
 
 /// What a group is chosen by.
 pub(super) struct Selection<'a> {
-    pub learn: &'a Learn,
+    pub learn: &'a LossFit,
     pub folds: Option<&'a Folds>,
     pub measure: Measure,
 }

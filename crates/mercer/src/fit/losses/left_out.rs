@@ -9,11 +9,12 @@ use rayon::prelude::*;
 use super::part::Part;
 use super::solve::{Penalty, Rows, Solved};
 use super::targets::{Group, Kind, Output};
-use super::{Learned, approximate};
+use super::approximate;
 use crate::base::error::{Error, Result};
 use crate::base::watch::Observer;
 use crate::fit::after::training::told;
-use crate::fit::plan;
+use crate::data::Design;
+use crate::fit::{Engaged, Fitted, plan};
 use crate::linalg::{Matrix, side_by_side};
 use crate::model::{Meaning, Probability, Summary};
 use crate::solve::convex::{Problem, RidgePoint};
@@ -35,52 +36,83 @@ const MOST_WEIGHTS: usize = 8;
 pub struct LeftOut {
     /// f₋ᵢ(xᵢ) + b₋ᵢ, one vector per model.
     pub values: Vec<Vec<f64>>,
-    /// Whether they are those of refits, to a relative duality gap of 1e-9; otherwise (smooth losses on many rows, a class of a single row) they
-    /// are right to first order, the effective ridge held where it is.
+    /// yᵢ − f₋ᵢ(xᵢ) − b₋ᵢ, one vector per model; empty for classes.
+    pub residuals: Vec<Vec<f64>>,
+    /// Whether they are those of refits: exactly for the squared loss, to a relative duality gap of 1e-9 for others. Otherwise (smooth
+    /// losses on many rows, a class of a single row, very large tables with an ℓ₁ penalty) they are right to first order, the effective
+    /// ridge or the support held where it is.
     pub is_exact: bool,
 }
 
-impl Learned {
-    /// The values f₋ᵢ(xᵢ) + b₋ᵢ of the fits without row i (of rows with groups: without its group, by refits); λ, class weights and the scaling of the features are held.
-    pub fn leave_one_out(&self, observer: Option<&Observer>) -> Result<LeftOut> {
-        if self.model.is_on_landmarks() {
+impl LeftOut {
+    pub(crate) fn of_residuals(design: &Design, residuals: Vec<Vec<f64>>, is_exact: bool) -> Self {
+        let values = |(t, e): (usize, &Vec<f64>)| design.y.col(t).iter().zip(e).map(|(y, e)| y - e).collect();
+        LeftOut { values: residuals.iter().enumerate().map(values).collect(), residuals, is_exact }
+    }
+}
+
+/// A fit with another loss, whose rows are left out.
+struct Left<'a> {
+    fitted: &'a Fitted,
+    outputs: &'a [Vec<f64>],
+    row_weights: Option<&'a [f64]>,
+}
+
+impl Fitted {
+    pub(crate) fn left_out_of_loss(&self, observer: Option<&Observer>) -> Result<LeftOut> {
+        let Engaged::Loss { outputs, row_weights } = &self.engaged else {
+            return Err(Error::argument("the fit", "one with another loss", "one without"));
+        };
+        let left = Left { fitted: self, outputs, row_weights: row_weights.as_deref() };
+        let (values, is_exact) = left.values(observer)?;
+        let residuals = match self.model.meaning {
+            Meaning::Classes { .. } => Vec::new(),
+            _ => {
+                let of = |(v, y): (&Vec<f64>, &Vec<f64>)| y.iter().zip(v).map(|(y, v)| y - v).collect();
+                values.iter().zip(outputs).map(of).collect()
+            }
+        };
+        Ok(LeftOut { values, residuals, is_exact })
+    }
+}
+
+impl Left<'_> {
+    /// The values, and whether they are exact.
+    fn values(&self, observer: Option<&Observer>) -> Result<(Vec<Vec<f64>>, bool)> {
+        if self.fitted.model.is_on_landmarks() {
             let must = "a sum over all rows for leave-one-out";
             return Err(Error::argument("the model", must, "one on landmarks"));
         }
-        if self.design.rows() < 2 {
-            return Err(Error::argument("the number of rows", "at least 2 for leave-one-out", self.design.rows()));
+        if self.fitted.design.rows() < 2 {
+            return Err(Error::argument("the number of rows", "at least 2 for leave-one-out", self.fitted.design.rows()));
         }
         told(observer, "leaving out")?;
-        let is_multinomial = matches!(&self.model.meaning, Meaning::Classes { probability: Probability::Softmax, .. });
+        let is_multinomial = matches!(&self.fitted.model.meaning, Meaning::Classes { probability: Probability::Softmax, .. });
         self.check_memory(is_multinomial)?;
-        let gram = space::gram(&**self.model.kernel(), &self.design.points);
-        let folds = self.design.whole_groups().map(folds_of_groups).transpose()?;
+        let gram = space::gram(&**self.fitted.model.kernel(), &self.fitted.design.points);
+        let folds = self.fitted.design.whole_groups().map(folds_of_groups).transpose()?;
         if let Some(values) = self.refitted(&gram, folds.as_ref(), observer)? {
-            return Ok(LeftOut { values, is_exact: folds.is_some() || !self.has_a_lone_row() });
+            let is_exact = folds.is_some() || !self.has_a_lone_row();
+            return Ok((values, is_exact));
         }
         let values = if is_multinomial {
             let points: Vec<RidgePoint> = (0..self.outputs.len()).map(|t| self.point(t)).collect();
-            let (weights, has_offset) = (self.row_weights.as_deref(), self.summary().has_offset);
+            let (weights, has_offset) = (self.row_weights, self.fitted.summary().has_offset);
             approximate::multinomial::values(&gram, weights, has_offset, &points, &self.outputs, observer)?
         } else {
             (0..self.outputs.len()).map(|t| self.to_first_order(t, &gram)).collect::<Result<_>>()?
         };
-        Ok(LeftOut { values, is_exact: false })
-    }
-
-    /// What each model was fitted to: numbers, or 1 for its class and −1 for the others.
-    pub fn outputs(&self) -> &[Vec<f64>] {
-        &self.outputs
+        Ok((values, false))
     }
 
     /// Whether a class has one row only, without which there is no such class.
     fn has_a_lone_row(&self) -> bool {
         let is_lone = |y: &Vec<f64>| [-1.0, 1.0].iter().any(|label| y.iter().filter(|y| *y == label).count() == 1);
-        matches!(self.model.meaning, Meaning::Classes { .. }) && self.outputs.iter().any(is_lone)
+        matches!(self.fitted.model.meaning, Meaning::Classes { .. }) && self.outputs.iter().any(is_lone)
     }
 
     fn check_memory(&self, is_multinomial: bool) -> Result<()> {
-        let rows = self.design.rows();
+        let rows = self.fitted.design.rows();
         let size = rows * if is_multinomial { self.outputs.len() } else { 1 };
         let needed = (size as u64).saturating_pow(2).saturating_mul(8 * 3);
         let available = plan::available_memory();
@@ -93,24 +125,24 @@ impl Learned {
     }
 
     fn loss(&self, t: usize) -> Result<SharedLoss> {
-        Ok(loss::parse(&self.model.summaries[t].loss)?.swap_remove(0))
+        Ok(loss::parse(&self.fitted.model.summaries[t].loss)?.swap_remove(0))
     }
 
     fn to_first_order(&self, t: usize, gram: &Matrix) -> Result<Vec<f64>> {
         let own = self.loss(t)?;
-        let (weights, has_offset) = (self.row_weights.as_deref(), self.model.summaries[t].has_offset);
+        let (weights, has_offset) = (self.row_weights, self.fitted.model.summaries[t].has_offset);
         let problem = Problem { loss: &*own, y: &self.outputs[t], weights, has_offset };
         approximate::of_model(&problem, gram, &self.point(t))
     }
 
     fn point(&self, t: usize) -> RidgePoint {
-        let Summary { intercept, effective_ridge, norm, .. } = &self.model.summaries[t];
+        let Summary { intercept, effective_ridge, norm, .. } = &self.fitted.model.summaries[t];
         RidgePoint {
             // The zero function has no coefficients, whatever ridge it is given.
             ridge: effective_ridge.unwrap_or(1.0),
-            alpha: self.coefficients[t].clone(),
+            alpha: self.fitted.coefficients[t].clone(),
             offset: *intercept,
-            fitted: self.fitted[t].iter().map(|value| value - intercept).collect(),
+            fitted: self.fitted.fitted[t].iter().map(|value| value - intercept).collect(),
             elsewhere: Vec::new(),
             coefficients: None,
             squared_norm: norm * norm,
@@ -125,14 +157,14 @@ impl Learned {
             Ok(Output { name: String::new(), y: self.outputs[t].clone(), losses: vec![self.loss(t)?] })
         };
         let models = 0..self.outputs.len();
-        let Meaning::Classes { probability, .. } = &self.model.meaning else {
+        let Meaning::Classes { probability, .. } = &self.fitted.model.meaning else {
             return models.map(|t| Ok(Group { outputs: vec![output(t)?], kind: Kind::Numbers })).collect();
         };
         let code_of = |i: usize| match &self.outputs[..] {
             [single] => usize::from(single[i] > 0.0),
             many => many.iter().position(|y| y[i] > 0.0).unwrap_or(0),
         };
-        let codes = (0..self.design.rows()).map(code_of).collect();
+        let codes = (0..self.fitted.design.rows()).map(code_of).collect();
         let kind = Kind::Classes { codes, is_multinomial: *probability == Probability::Softmax };
         Ok(vec![Group { outputs: models.map(output).collect::<Result<_>>()?, kind }])
     }
@@ -144,25 +176,25 @@ impl Learned {
         folds: Option<&Folds>,
         observer: Option<&Observer>,
     ) -> Result<Option<Vec<Vec<f64>>>> {
-        let n = self.design.rows();
+        let n = self.fitted.design.rows();
         let mut all = Vec::new();
         for group in self.groups()? {
             let go_on = || observer.is_none_or(|observer| observer("leaving out"));
             let rows = Rows {
-                kernel: &**self.model.kernel(),
-                points: &self.design.points,
+                kernel: &**self.fitted.model.kernel(),
+                points: &self.fitted.design.points,
                 gram: Some(gram),
                 single: None,
                 of_gram: None,
                 factor: None,
-                weights: self.row_weights.as_deref(),
-                has_offset: self.summary().has_offset,
+                weights: self.row_weights,
+                has_offset: self.fitted.summary().has_offset,
                 memory: plan::available_memory() / 2,
                 in_features: false,
                 is_measured_after: false,
                 go_on: &go_on,
             };
-            let Summary { exponent, lambda, .. } = self.model.summaries[all.len()];
+            let Summary { exponent, lambda, .. } = self.fitted.model.summaries[all.len()];
             let one = OneLess { rows: &rows, group: &group, exponent, lambda };
             if let Some(folds) = folds {
                 all.extend(one.values_without(folds)?);

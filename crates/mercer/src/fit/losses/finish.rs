@@ -5,7 +5,8 @@ use super::run::Candidate;
 use super::select::{Curve, held_out};
 use super::solve::{Penalty, Rows, Solved};
 use super::targets::{Group, Kind, Targets};
-use super::{Learn, LearnTrial, Learned, calibrate};
+use super::{LossFit, calibrate};
+use crate::fit::{Engaged, Fitted, Tried};
 use crate::base::error::{Error, Result};
 use crate::fit::plan::{Method, Plan};
 use crate::linalg::Matrix;
@@ -20,7 +21,7 @@ use crate::term::loss::{Loss, Shape};
 /// Gaps from which on a matrix in single precision, where choosing has left one, serves for the model too.
 const IN_SINGLE: f64 = 1e-4;
 
-impl Learn {
+impl LossFit {
     pub(super) fn finish(
         &self,
         targets: Targets,
@@ -28,8 +29,8 @@ impl Learn {
         plan: Plan,
         memory: u64,
         folds: Option<&Folds>,
-        tried: Vec<LearnTrial>,
-    ) -> Result<Learned> {
+        tried: Vec<Tried>,
+    ) -> Result<Fitted> {
         let go_on = || self.go_on("solving");
         let in_features = plan.method == Method::Features;
         let landmarks = best.ground.landmarks.as_ref();
@@ -87,17 +88,9 @@ impl Learn {
         let (kernel, precision, provenance) = (best.ground.kernel, Precision::Double, Provenance::of_this_version());
         let model = Model { encoder, kernel, expansion, summaries, meaning, kept: None, precision, provenance };
         let outputs = targets.groups.into_iter().flat_map(|group| group.outputs).map(|output| output.y).collect();
-        Ok(Learned {
-            model,
-            coefficients: columns,
-            fitted,
-            held_out: held,
-            tried,
-            plan,
-            design: targets.design,
-            outputs,
-            row_weights: targets.weights,
-        })
+        let engaged = Engaged::Loss { outputs, row_weights: targets.weights };
+        let found = Fitted::new(model, plan, targets.design, tried, engaged);
+        Ok(Fitted { coefficients: columns, fitted, held_out: held, ..found })
     }
 
     /// The models of a group, and the gap of each by values that are computed anew.

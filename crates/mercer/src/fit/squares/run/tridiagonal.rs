@@ -2,10 +2,11 @@
 //! unless its ridge is near rounding or somebody wants the decomposition.
 
 use super::trials::Trials;
-use super::{Candidate, Found, Tried, Winner};
+use super::{Candidate, Found, Winner};
+use crate::fit::Tried;
 use crate::base::error::{Error, Result};
 use crate::choose::select::{Choice, Score, Surface, TridiagonalJudge};
-use crate::fit::Fit;
+use crate::fit::squares::SquaredFit;
 use crate::fit::plan::Method;
 use crate::linalg::{Matrix, side_by_side};
 use crate::path::LeaveOneOut;
@@ -51,7 +52,7 @@ impl Trials<'_> {
             let lowest = kept.iter().map(|kept| kept.score).fold(f64::INFINITY, f64::min);
             kept.retain(|kept| kept.score <= lowest + NEAR * lowest.abs());
         }
-        Ok(Some(Tried { kernel: kernel.clone(), surfaces, score, low_rank: None, is_chosen: false }))
+        Ok(Some(Tried::on_surfaces(kernel.clone(), surfaces, score, None)))
     }
 
     fn form(&self, kernel: &SharedKernel) -> Result<Option<TridiagonalForm>> {
@@ -84,7 +85,7 @@ impl Trials<'_> {
         };
         let groups = self.fit.target_groups(self.design.y.cols());
         let choice = |group: &Vec<usize>| {
-            let surface = tried.surfaces.iter().find(|surface| surface.targets == *group);
+            let surface = tried.surfaces().iter().find(|surface| surface.targets == *group);
             surface.map_or_else(|| self.fit.any_choice(), |surface| surface.best)
         };
         let choices: Vec<Choice> = groups.iter().map(choice).collect();
@@ -105,7 +106,7 @@ impl Trials<'_> {
             spectrum,
             targets,
             choices,
-            surfaces: tried.surfaces.clone(),
+            surfaces: tried.surfaces().to_vec(),
             score: tried.score,
             reduction: None,
         })))
@@ -133,7 +134,7 @@ impl Trials<'_> {
     }
 }
 
-impl Fit {
+impl SquaredFit {
     fn surfaces_on_form(&self, form: &TridiagonalForm, y: &Matrix) -> Option<(Vec<Surface>, f64)> {
         let (search, count) = (self.search(), y.cols());
         let targets: Vec<FormTarget> = (0..count).map(|t| form.target(y.col(t))).collect();

@@ -1,7 +1,9 @@
 //! From a linear solution to a model with its certificate.
 
 use super::choose::Problem;
-use super::{LinearFit, LinearFitted};
+use super::PenaltyFit;
+use crate::fit::plan::{Method, Plan};
+use crate::fit::{Engaged, Fitted, Tried};
 use crate::base::error::{Error, Result};
 use crate::data::Design;
 use crate::data::monomials;
@@ -14,7 +16,7 @@ use crate::term::criterion::group_count;
 use crate::term::kernel::SharedKernel;
 use crate::term::penalty::Penalty;
 
-impl LinearFit {
+impl PenaltyFit {
     /// What coefficients are sought for: the kernel's values, or the features themselves.
     pub(super) fn features(&self, design: &Design, kernel: &SharedKernel) -> Result<Features> {
         if self.penalty == Penalty::KernelLasso {
@@ -24,7 +26,7 @@ impl LinearFit {
         Ok(Features::Dense(design.points.to_matrix()))
     }
 
-    pub(super) fn run(&self, design: Design, x: Features, kernel: SharedKernel) -> Result<LinearFitted> {
+    pub(super) fn run(&self, design: Design, x: Features, kernel: SharedKernel) -> Result<Fitted> {
         let is_kernel = self.penalty == Penalty::KernelLasso;
         let weights = design.weights.as_deref();
         let folds = self.folds(&design)?;
@@ -60,7 +62,7 @@ impl LinearFit {
             });
             let facts = Facts { lambda, held_out, certificate, is_chosen: trial.is_some() };
             summaries.push(self.summary(&design, t, &solution, &values, facts));
-            tried.extend(trial);
+            tried.extend(trial.map(|trial| Tried::along(kernel.clone(), trial.into_curve())));
             columns.push(solution.coefficients.clone());
             solutions.push(solution);
             fitted.push(values);
@@ -84,7 +86,17 @@ impl LinearFit {
             provenance: Provenance::of_this_version(),
         };
         let penalty = self.penalty.clone();
-        Ok(LinearFitted { model, fitted, tried, least_squares: statistics, names, design, x, solutions, penalty })
+        let plan = Plan { method: self.method(), bytes: super::memory_of(design.rows(), x.cols()) };
+        let found = Fitted::new(model, plan, design, tried, Engaged::Penalty { x, solutions, penalty });
+        Ok(Fitted { fitted, least_squares: statistics, names, ..found })
+    }
+
+    fn method(&self) -> Method {
+        match self.penalty {
+            Penalty::None => Method::LeastSquares,
+            Penalty::Tikhonov { .. } => Method::Tikhonov,
+            _ => Method::CoordinateDescent,
+        }
     }
 
     /// With monomials in twice the precision where there are some.

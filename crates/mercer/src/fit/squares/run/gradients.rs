@@ -4,12 +4,13 @@ use super::{Found, Stage};
 use crate::base::error::{Error, Result};
 use crate::data::Design;
 use crate::fit::plan::{self, Method, Plan, Shape};
-use crate::fit::{Fit, Fitted, Reduce, Solver};
+use crate::fit::squares::{Solver, SquaredFit};
+use crate::fit::{Fitted, Reduce};
 use crate::solve::conjugate_gradient::{Gradients, Group, System, Watch};
 use crate::solve::many_landmarks::{self, ManyLandmarks};
 use crate::term::kernel::SharedKernel;
 
-impl Fit {
+impl SquaredFit {
     /// The exact problem at a given λ, or at what landmarks choose.
     pub(super) fn by_gradients(
         &self,
@@ -24,7 +25,7 @@ impl Fit {
             Some(penalty) => (kernels[0].clone(), vec![penalty; count], Vec::new(), None),
             None => {
                 let (reduce, solver) = (Reduce::Always, Solver::Suitable);
-                let on_landmarks = Fit { reduce, solver, accuracy_of_gradients: None, ..self.clone() };
+                let on_landmarks = SquaredFit { reduce, solver, accuracy_of_gradients: None, ..self.clone() };
                 let chosen = on_landmarks.fit_design(design.clone())?;
                 let of = |t: usize| (chosen.model.summaries[t].exponent, chosen.model.summaries[t].lambda);
                 let rank = chosen.summary().certificate.low_rank.as_ref().map(|low_rank| low_rank.rank);

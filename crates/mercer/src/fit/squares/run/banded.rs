@@ -6,7 +6,7 @@ use crate::base::clip::Clip;
 use crate::base::error::{Error, Result};
 use crate::choose::select::{BandJudge, Surface};
 use crate::data::Design;
-use crate::fit::Fit;
+use crate::fit::squares::SquaredFit;
 use crate::fit::plan::Method;
 use crate::linalg::Matrix;
 use crate::path::Banded;
@@ -14,7 +14,7 @@ use crate::path::LeaveOneOut;
 use crate::solve::cholesky;
 use crate::term::kernel::{Kernel, SharedKernel};
 
-impl Fit {
+impl SquaredFit {
     /// Tries every kernel and solves with the best.
     pub(super) fn choose_banded(
         &self,
@@ -26,7 +26,7 @@ impl Fit {
         // A constant target has no surface; every λ gives the same model.
         let mut lambdas =
             vec![self.lambdas.as_ref().map_or(1.0, |lambdas| lambdas[lambdas.len() - 1]); design.y.cols()];
-        for surface in &tried[best].surfaces {
+        for surface in tried[best].surfaces() {
             surface.targets.iter().for_each(|target| lambdas[*target] = surface.best.lambda);
         }
         let found = self.factorise(&*kernels[best], design, &lambdas, stage)?;

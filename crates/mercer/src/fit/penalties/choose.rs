@@ -2,7 +2,8 @@
 
 use rayon::prelude::*;
 
-use super::{LinearFit, LinearTrial};
+use super::PenaltyFit;
+use crate::fit::Curve;
 use crate::base::error::Result;
 use crate::linalg::side_by_side;
 use crate::solve::linear::{
@@ -20,17 +21,38 @@ pub(super) struct Problem<'a> {
     pub weights: Option<&'a [f64]>,
 }
 
+/// The criterion along rising λ.
+pub(super) struct Along {
+    target: String,
+    lambdas: Vec<f64>,
+    pub scores: Vec<f64>,
+    pub standard_errors: Option<Vec<f64>>,
+    /// Coefficients that are not 0 at each λ.
+    support: Vec<usize>,
+    pub chosen: usize,
+}
+
+impl Along {
+    /// As the result shows it.
+    pub fn into_curve(self) -> Curve {
+        let Along { target, lambdas, scores, standard_errors, support, chosen } = self;
+        let dropped = vec![None; lambdas.len()];
+        let (loss, exponent, chosen) = ("squared".into(), 2.0, Some(chosen));
+        Curve { target, loss, exponent, lambdas, scores, standard_errors, dropped, support, chosen }
+    }
+}
+
 /// Points of a λ grid that is not given.
 const POINTS: usize = 60;
 
-impl LinearFit {
+impl PenaltyFit {
     /// The solution at the given or chosen λ.
     pub(super) fn choose(
         &self,
         problem: &Problem<'_>,
         folds: Option<&Folds>,
         go_on: &(dyn Fn() -> bool + Sync),
-    ) -> Result<(f64, LinearSolution, Option<LinearTrial>)> {
+    ) -> Result<(f64, LinearSolution, Option<Along>)> {
         let settings = LassoSettings {
             offset: self.offset,
             ratio: match self.penalty {
@@ -67,7 +89,7 @@ impl LinearFit {
         problem: &Problem<'_>,
         folds: Option<&Folds>,
         settings: &LassoSettings<'_>,
-    ) -> Result<LinearTrial> {
+    ) -> Result<Along> {
         let Problem { x, y, weights, .. } = *problem;
         let falling: Option<Vec<f64>> = self.lambdas.as_ref().map(|rising| rising.iter().rev().copied().collect());
         if let Some(folds) = folds {
@@ -105,7 +127,7 @@ impl LinearFit {
         gamma: &Gamma,
         folds: &Folds,
         go_on: &(dyn Fn() -> bool + Sync),
-    ) -> Result<LinearTrial> {
+    ) -> Result<Along> {
         let Problem { x, y, weights, .. } = *problem;
         let lambdas = match &self.lambdas {
             Some(lambdas) => lambdas.clone(),
@@ -156,7 +178,7 @@ impl LinearFit {
         };
         let support = vec![x.cols(); lambdas.len()];
         let target = problem.target.to_owned();
-        Ok(LinearTrial { target, lambdas, scores: mean, standard_errors: Some(errors), support, chosen })
+        Ok(Along { target, lambdas, scores: mean, standard_errors: Some(errors), support, chosen })
     }
 }
 
@@ -168,7 +190,7 @@ fn rising(
     mut standard_errors: Option<Vec<f64>>,
     mut support: Vec<usize>,
     chosen: usize,
-) -> LinearTrial {
+) -> Along {
     let chosen = lambdas.len() - 1 - chosen;
     lambdas.reverse();
     scores.reverse();
@@ -176,5 +198,5 @@ fn rising(
     if let Some(errors) = &mut standard_errors {
         errors.reverse();
     }
-    LinearTrial { target: problem.target.to_owned(), lambdas, scores, standard_errors, support, chosen }
+    Along { target: problem.target.to_owned(), lambdas, scores, standard_errors, support, chosen }
 }

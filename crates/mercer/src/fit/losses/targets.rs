@@ -1,6 +1,6 @@
 //! From the table's targets to the models that are fitted: one per number, quantile or class.
 
-use super::{ClassWeights, Learn, ManyClasses};
+use super::{ClassWeights, LossFit, ManyClasses};
 use crate::base::error::{Error, Result};
 use crate::data::class_of;
 use crate::data::{Classes, Column, Design, Frame, Roles};
@@ -46,7 +46,7 @@ pub(super) struct Targets {
     pub weights: Option<Vec<f64>>,
 }
 
-impl Learn {
+impl LossFit {
     pub(super) fn targets(&self, frame: &Frame, roles: &Roles) -> Result<Targets> {
         if !self.reads_classes() {
             let design = Design::new(frame, roles, self.encoding())?;

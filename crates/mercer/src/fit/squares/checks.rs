@@ -1,13 +1,13 @@
 //! What a fit refuses before it looks at any row.
 
-use super::{Fit, Reduce, Solver};
+use super::{SquaredFit, Reduce, Solver};
 use crate::base::error::{Error, Result};
 use crate::base::range::check_powers;
 use crate::fit::plan::Shape;
 use crate::term::criterion::Criterion;
 use crate::term::criterion::formula::Formula;
 
-impl Fit {
+impl SquaredFit {
     /// Refuses what makes no sense row by row.
     pub(crate) fn check_for_stream(&self) -> Result<()> {
         self.check_settings()?;

@@ -20,7 +20,9 @@ use super::run::{Candidate, Ground};
 use super::select::default_lambdas;
 use super::solve::Penalty;
 use super::targets::{Group, Targets};
-use super::{Learn, LearnTrial};
+use super::LossFit;
+use super::run::tested;
+use crate::fit::Tried;
 use crate::base::error::{Error, Result};
 use crate::fit::plan::Plan;
 use crate::term::criterion::Folds;
@@ -40,7 +42,7 @@ const FOLD_MARGIN: Margin = Margin { errors: 3.0, share: 0.0 };
 /// tried (kin40k, both losses, 100 points), and no more than a gap of 1e-2.
 const LOOSE_SHARE: f64 = 0.03;
 
-impl Learn {
+impl LossFit {
     /// Whether points are dropped as soon as held-out rows tell.
     pub(super) fn races(&self, targets: &Targets, folds: &Folds) -> bool {
         let lambdas = self.lambdas.as_ref().map_or(FEWEST_POINTS, Vec::len);
@@ -62,7 +64,7 @@ impl Learn {
         plan: &Plan,
         folds: &Folds,
         memory: u64,
-    ) -> Result<(Candidate, Vec<LearnTrial>)> {
+    ) -> Result<(Candidate, Vec<Tried>)> {
         let group = &targets.groups[0];
         let measure = self.measure.unwrap_or_else(|| Measure::default_for(group, self.losses.len()));
         measure.check(group)?;
@@ -93,7 +95,7 @@ impl Learn {
 }
 
 struct Race<'a> {
-    learn: &'a Learn,
+    learn: &'a LossFit,
     targets: &'a Targets,
     plan: &'a Plan,
     folds: &'a Folds,
@@ -244,7 +246,7 @@ impl Race<'_> {
         self.other_folds()
     }
 
-    fn finish(mut self) -> Result<(Candidate, Vec<LearnTrial>)> {
+    fn finish(mut self) -> Result<(Candidate, Vec<Tried>)> {
         let (l, p) = self.leader().ok_or_else(|| {
             Error::Decomposition(
                 "no λ gave a finite error on held-out rows (scale the features if they are huge)".into(),
@@ -260,8 +262,8 @@ impl Race<'_> {
                     curve.lambdas.iter().position(|lambda| *lambda == self.lanes[l].points[p].lambda).unwrap_or(0);
             }
             let lane = &self.lanes[index];
-            let trial = LearnTrial::of_curve(self.group, &self.kernels[lane.kernel], &curve);
-            tried.push(LearnTrial { chosen: (index == l).then_some(curve.best), ..trial });
+            let best = (index == l).then_some(curve.best);
+            tried.push(tested(self.group, &self.kernels[lane.kernel], &curve, best));
             if index == l {
                 chosen = Some(curve);
             }

@@ -10,11 +10,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use rayon::prelude::*;
 
 use super::tridiagonal::{KeptForm, MOST};
-use super::{Candidate, Stage, Tried, Winner, recorded};
+use super::{Candidate, Stage, Winner, recorded};
+use crate::fit::Tried;
 use crate::base::error::{Error, Result};
 use crate::choose::select::Extras;
 use crate::data::Design;
-use crate::fit::Fit;
+use crate::fit::squares::SquaredFit;
 use crate::fit::plan::Method;
 use crate::linalg::side_by_side;
 use crate::path::{Banded, Projector, Spectrum};
@@ -40,7 +41,7 @@ const LARGE: usize = 1 << 25;
 const SIDE_BY_SIDE: usize = 1500;
 
 pub(super) struct Trials<'a> {
-    pub(super) fit: &'a Fit,
+    pub(super) fit: &'a SquaredFit,
     /// As given, and those with lengthscales between that were added.
     kernels: Vec<SharedKernel>,
     pub(super) design: &'a Design,
@@ -57,7 +58,7 @@ pub(super) struct Trials<'a> {
 
 impl<'a> Trials<'a> {
     pub fn new(
-        fit: &'a Fit,
+        fit: &'a SquaredFit,
         kernels: &[SharedKernel],
         design: &'a Design,
         method: Method,
@@ -196,7 +197,7 @@ impl<'a> Trials<'a> {
             let banded = Banded::new(gram, &self.design.y, self.fit.offset)?;
             (self.stage)("choosing")?;
             let (surfaces, score) = self.fit.surfaces_on(&banded, &self.design.y)?;
-            Ok(Tried { kernel: kernel.clone(), surfaces, score, low_rank: None, is_chosen: false })
+            Ok(Tried::on_surfaces(kernel.clone(), surfaces, score, None))
         })
     }
 
@@ -255,7 +256,7 @@ impl<'a> Trials<'a> {
             let low_rank = candidate.reduction.as_ref().map(|reduction| (reduction.rank(), reduction.mean_residual()));
             // Two large decompositions at a time are more than was planned for: the best one's is made again.
             kept = Some(candidate).filter(|_| self.kernels.len() == 1 || !self.is_large());
-            Ok(Tried { kernel: kernel.clone(), surfaces, score, low_rank, is_chosen: false })
+            Ok(Tried::on_surfaces(kernel.clone(), surfaces, score, low_rank))
         })?;
         Ok((one, kept))
     }
@@ -338,7 +339,7 @@ impl<'a> Trials<'a> {
         let targets = self.fit.clipped(spectrum.targets(&self.design.y)?, &self.design.y);
         let extras = Extras { folds: self.folds.clone(), unlabelled: None };
         let Candidate { surfaces, score, .. } = self.fit.judge(kernel.clone(), spectrum, targets, &extras)?;
-        Ok(Tried { kernel: kernel.clone(), surfaces, score, low_rank, is_chosen: false })
+        Ok(Tried::on_surfaces(kernel.clone(), surfaces, score, low_rank))
     }
 
     /// With many rows: all kernels on factors of limited rank, and lengthscales between them.
@@ -386,13 +387,13 @@ impl<'a> Trials<'a> {
             known.as_ref().and_then(|numbers| Some((numbers.first_chunk::<2>()?, recorded::read(numbers.get(2..)?)?)))
         {
             let low_rank = (rank[0] >= 0.0).then_some((rank[0] as usize, rank[1]));
-            return Ok(Tried { kernel: kernel.clone(), surfaces, score, low_rank, is_chosen: false });
+            return Ok(Tried::on_surfaces(kernel.clone(), surfaces, score, low_rank));
         }
         let found = compute()?;
         if let Some(journal) = journal {
             let (rank, residual) = found.low_rank.map_or((-1.0, 0.0), |(rank, residual)| (rank as f64, residual));
             let mut numbers = vec![rank, residual];
-            numbers.extend(recorded::write(&found.surfaces, found.score));
+            numbers.extend(recorded::write(found.surfaces(), found.score));
             journal.record(key, &numbers);
         }
         Ok(found)

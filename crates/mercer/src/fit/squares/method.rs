@@ -1,6 +1,6 @@
 //! Which method a fit takes, and whether there is memory for it.
 
-use super::{ACCURACY_OF_GRADIENTS, Fit, Reduce, Solver};
+use super::{ACCURACY_OF_GRADIENTS, SquaredFit, Reduce, Solver};
 use crate::base::error::{Error, Result};
 use crate::choose::select::suits_band;
 use crate::data::Design;
@@ -12,7 +12,7 @@ use crate::term::criterion::Criterion;
 /// it one factorisation gives the model without them.
 const DECOMPOSED_GROUPS: usize = 4000;
 
-impl Fit {
+impl SquaredFit {
     /// λ and the exponent, when there is nothing to choose.
     pub(super) fn fixed(&self) -> Option<(f64, f64)> {
         match (&self.exponents[..], self.lambdas.as_deref(), self.kernels.len()) {

@@ -5,7 +5,7 @@
 //! What comes of it is a sum over the landmarks, f = Σ βⱼk(·, zⱼ) with β = L⁻ᵀv. Its duality gap is that of the problem
 //! over such sums, recomputed like all others.
 
-use super::Learn;
+use super::LossFit;
 use super::targets::{Group, Targets};
 use crate::base::error::{Error, Result};
 use crate::fit::Reduce;
@@ -106,7 +106,7 @@ fn with_classes(plan: Plan, targets: &Targets, memory: u64) -> Result<Plan> {
     Err(Error::Memory { rows, needed, available: memory, what, hint })
 }
 
-impl Learn {
+impl LossFit {
     /// The method and its memory: what the loss asks for, or landmarks where they are asked for or there are too many rows.
     pub(super) fn planned(&self, targets: &Targets, kernels: &[SharedKernel], memory: u64) -> Result<Plan> {
         let (rows, features) = (targets.design.rows(), targets.design.points.features());

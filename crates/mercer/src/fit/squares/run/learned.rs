@@ -8,7 +8,7 @@ use crate::choose::metric::Rule;
 use crate::choose::metric::learn::{Rows, by_outer_products, per_feature};
 use crate::choose::metric::objective::Goal;
 use crate::data::Design;
-use crate::fit::Fit;
+use crate::fit::squares::SquaredFit;
 use crate::term::criterion::folds::shuffle;
 use crate::term::kernel::SharedKernel;
 
@@ -17,7 +17,7 @@ const MOST: usize = 1500;
 /// Steps of the average outer product.
 const STEPS: usize = 5;
 
-impl Fit {
+impl SquaredFit {
     /// The kernel with what was learned, and the rows as it sees them.
     pub(super) fn with_metric(&self, rule: Rule, design: Design) -> Result<(SharedKernel, Design)> {
         if design.points.code_columns() > 0 {
