@@ -29,7 +29,7 @@ def test_texts_that_say_numbers_are_numbers():
     share = [f"{value:.1f} %" for value in 10 * X]
     weight = [f"{value:.2f} kg" for value in X]
     day = [str(datetime.date(2020, 1, 1) + datetime.timedelta(days=int(10 * value))) for value in X]
-    money = [f"${1000 * value:,.0f}" for value in X]
+    money = [f"${1000 * value:,.2f}" for value in X]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model = PowerRidge(scale="standard").fit(table(share=share, weight=weight, day=day, money=money), Y)
@@ -105,12 +105,12 @@ def test_groups_are_left_out_whole():
     groups = np.repeat(["a", "b", "c", "d", "e", "f", "g", "h"], ROWS // 8)
     y = Y + np.repeat(RANDOM.normal(size=8), ROWS // 8)
     x = X[:, None]
-    model = PowerRidge(reg_lambda=0.01).fit(x, y, groups=groups)
+    model = PowerRidge("gaussian(lengthscale=1)", reg_lambda=0.01).fit(x, y, groups=groups)
     for name in "ch":
         rest = groups != name
-        refit = PowerRidge(reg_lambda=0.01).fit(x[rest], y[rest])
+        refit = PowerRidge("gaussian(lengthscale=1)", reg_lambda=0.01).fit(x[rest], y[rest])
         assert np.allclose(model.loo_[~rest], y[~rest] - refit.predict(x[~rest]), rtol=0, atol=1e-9)
-    assert np.allclose(PowerRidge(reg_lambda=0.01).fit(x, y, groups=list(groups)).loo_, model.loo_)
+    assert np.allclose(PowerRidge("gaussian(lengthscale=1)", reg_lambda=0.01).fit(x, y, groups=list(groups)).loo_, model.loo_)
     chosen = KernelRidgeCV().fit(x, y, groups=groups)
     assert chosen.summaries_[0]["chosen_by"] == "logo" and chosen.summaries_[0]["groups"] == 8
     assert chosen.summaries_[0]["loo_rmse"] is None or chosen.lambda_ != KernelRidgeCV().fit(x, y).lambda_

@@ -105,15 +105,21 @@ def test_missing_cells():
 
 def test_what_is_neither_number_nor_text_is_refused():
     columns, y = table()
+    with pytest.raises(ValueError, match="must hold numbers or text"):
+        mercer.PowerRidge().fit(pandas.DataFrame(columns | {"list": [[1, 2]] * ROWS}), y)
+
+
+def test_dates_are_days_in_every_kind_of_table():
+    columns, y = table()
     when = pandas.date_range("2026-01-01", periods=ROWS)
-    for x in (
+    frames = [
         pandas.DataFrame(columns | {"when": when}),
         polars.DataFrame(columns | {"when": when.to_pydatetime().tolist()}),
         pyarrow.table(columns | {"when": pyarrow.array(when)}),
-        pandas.DataFrame(columns | {"list": [[1, 2]] * ROWS}),
-    ):
-        with pytest.raises(ValueError, match="must hold numbers or text"):
-            mercer.PowerRidge().fit(x, y)
+    ]
+    found = [mercer.PowerRidge().fit(frame, y).predict(frame) for frame in frames]
+    for other in found[1:]:
+        np.testing.assert_array_equal(found[0], other)
 
 
 def test_layouts_and_types_of_arrays(waves):
