@@ -35,7 +35,8 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
     let c: f64 = bound.parse()?;
     let loss = if is_svc { "hinge".to_owned() } else { format!("epsilon-insensitive(epsilon={epsilon})") };
     let n = y.len() as f64;
-    let learn = Learn::new(mercer::loss::parse(&loss)?, Gaussian::lengthscale((0.5 / gamma.parse::<f64>()?).sqrt()))
+    let learn = Fit::new(Gaussian::lengthscale((0.5 / gamma.parse::<f64>()?).sqrt()))
+        .loss(mercer::loss::parse(&loss)?)
         .lambda(0.5 / (n * c))
         .tolerance(tolerance.parse()?)
         .memory(memory.parse()?);
@@ -89,7 +90,8 @@ fn time_grid(
     } else {
         (format!("epsilon-insensitive(epsilon={epsilon})"), Measure::Squared)
     };
-    let learn = Learn::with_shared(mercer::loss::parse(&loss)?, kernels[0].clone())
+    let learn = Fit::with_shared(kernels[0].clone())
+        .loss(mercer::loss::parse(&loss)?)
         .kernels(kernels)
         .lambdas(&lambdas)
         .on_grid()

@@ -25,8 +25,8 @@ pub mod stream;
 
 pub use builder::{Fit, Problem, Space};
 pub use engine::Engine;
-pub use fitted::{Curve, Fitted, Judged, Tried};
 pub(crate) use fitted::Engaged;
+pub use fitted::{Curve, Fitted, Judged, Tried};
 
 /// Whether landmarks stand for all rows.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -9,7 +9,7 @@ use mercer::auto::Metric;
 use mercer::data::{Column, Frame, Roles};
 use mercer::journal::Journal;
 use mercer::prelude::*;
-use mercer::{Automated, Automatic};
+use mercer::{Fit, Fitted};
 
 fn roles() -> Roles {
     Roles { targets: vec!["y".into()], ..Roles::default() }
@@ -19,13 +19,13 @@ fn friedman(rows: usize, noise: f64) -> Frame {
     mercer::synthetic::generator("friedman1").unwrap().frame(rows, noise, 3).unwrap()
 }
 
-fn chosen(found: &Automated) -> &mercer::auto::Trial {
+fn chosen(found: &Fitted) -> &mercer::auto::Trial {
     found.trials.iter().find(|trial| trial.is_chosen).unwrap()
 }
 
 #[test]
 fn friedman_is_learned_and_the_irrelevant_features_are_seen_to_be() {
-    let found = Automatic::new().fit_frame(&friedman(150, 0.5), &roles()).unwrap();
+    let found = Fit::automatic().fit_frame(&friedman(150, 0.5), &roles()).unwrap();
     assert!(found.trials.len() >= 10 && !found.ran_out);
     let best = chosen(&found);
     assert_eq!(best.metric, Metric::Each, "{best:?}");
@@ -69,15 +69,15 @@ impl Journal for Memory {
 #[test]
 fn a_stopped_search_goes_on_and_ends_with_the_same_bits() {
     let frame = friedman(60, 1.0);
-    let bytes = |found: &Automated| mercer::format::to_bytes(&found.fitted.model).unwrap();
-    let whole = bytes(&Automatic::new().fit_frame(&frame, &roles()).unwrap());
+    let bytes = |found: &Fitted| mercer::format::to_bytes(&found.fitted.model).unwrap();
+    let whole = bytes(&Fit::automatic().fit_frame(&frame, &roles()).unwrap());
     for stop_after in [0, 3, 7, 12, 20] {
         let memory = Arc::new(Memory::default());
         let watched = memory.clone();
         let stopping: mercer::Observer = Arc::new(move |_| watched.known.lock().unwrap().len() < stop_after);
-        let stopped = Automatic::new().journal(memory.clone()).observer(stopping).fit_frame(&frame, &roles());
+        let stopped = Fit::automatic().journal(memory.clone()).observer(stopping).fit_frame(&frame, &roles());
         assert!(matches!(stopped, Err(Error::Interrupted)) || memory.known.lock().unwrap().len() < stop_after);
-        let resumed = Automatic::new().journal(memory.clone()).fit_frame(&frame, &roles()).unwrap();
+        let resumed = Fit::automatic().journal(memory.clone()).fit_frame(&frame, &roles()).unwrap();
         assert!(stop_after == 0 || memory.recalled.load(Ordering::Relaxed) > 0);
         assert_eq!(bytes(&resumed), whole, "stopped after {stop_after} records");
     }
@@ -86,7 +86,7 @@ fn a_stopped_search_goes_on_and_ends_with_the_same_bits() {
 #[test]
 fn the_same_bits_with_any_number_of_threads() {
     let frame = friedman(50, 1.0);
-    let run = || mercer::format::to_bytes(&Automatic::new().fit_frame(&frame, &roles()).unwrap().fitted.model).unwrap();
+    let run = || mercer::format::to_bytes(&Fit::automatic().fit_frame(&frame, &roles()).unwrap().fitted.model).unwrap();
     let pools =
         [1, 2, 3].map(|threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(run));
     assert!(pools.iter().all(|bytes| *bytes == pools[0]));
@@ -101,7 +101,7 @@ fn tables_that_give_little_still_give_a_model() {
         frame.push("y", numbers((0..rows).map(y).collect())).unwrap();
         frame
     };
-    let quick = || Automatic::new().budget(Duration::from_millis(200));
+    let quick = || Fit::automatic().budget(Duration::from_millis(200));
     for (what, frame) in [
         ("one row", table(1, |_| 1.0, |_| 2.0)),
         ("two rows", table(2, |i| i as f64, |i| i as f64)),
@@ -117,7 +117,7 @@ fn tables_that_give_little_still_give_a_model() {
         let predicted = found.fitted.model.predict_frame(&frame).unwrap();
         assert!(predicted[0].iter().all(|v| v.unwrap().is_finite()), "{what}");
     }
-    let text = Automatic::new().text_as(TextAs::Equality).fit_frame(&table(9, |i| i as f64, |i| i as f64), &roles());
+    let text = Fit::automatic().text_as(TextAs::Equality).fit_frame(&table(9, |i| i as f64, |i| i as f64), &roles());
     assert!(text.unwrap_err().to_string().contains("one-hot"));
 }
 
@@ -134,7 +134,7 @@ fn weights_groups_and_several_targets() {
         group: Some("g".into()),
         ..Roles::default()
     };
-    let found = Automatic::new().fit_frame(&frame, &roles).unwrap();
+    let found = Fit::automatic().fit_frame(&frame, &roles).unwrap();
     assert_eq!(found.fitted.model.summaries().len(), 2);
     assert!(found.fitted.model.summaries().iter().all(|summary| summary.certificate.holds));
 }
@@ -144,11 +144,11 @@ fn weights_groups_and_several_targets() {
 fn logarithms_of_skewed_columns_are_tried_and_taken_where_they_help() {
     let x = Matrix::from_fn(120, 2, |i, j| if j == 0 { (0.08 * i as f64).exp() } else { ((i * 37) % 41) as f64 });
     let y = Matrix::from_fn(120, 1, |i, _| (0.24 * i as f64).sin() + 0.02 * x.get(i, 1) + 0.01 * ((i * i) % 7) as f64);
-    let found = Automatic::new().fit(&x, &y, None).unwrap();
+    let found = Fit::automatic().fit(&x, &y, None).unwrap();
     assert_eq!(chosen(&found).scale, Scale::Log, "{:?}", found.trials);
     assert_eq!(found.fitted.model.encoder().scale, Scale::Log);
     // Without a skewed column there is nothing to try.
-    let even = Automatic::new().fit_frame(&friedman(60, 0.5), &roles()).unwrap();
+    let even = Fit::automatic().fit_frame(&friedman(60, 0.5), &roles()).unwrap();
     assert!(even.trials.iter().all(|trial| trial.scale != Scale::Log));
 }
 
@@ -157,7 +157,7 @@ fn logarithms_of_skewed_columns_are_tried_and_taken_where_they_help() {
 fn many_more_columns_than_rows() {
     let x = Matrix::from_fn(6, 500, |i, j| (0.618 * (i + 1) as f64 * (1.0 + 0.37 * j as f64)).fract());
     let y = Matrix::from_fn(6, 1, |i, _| (3.0 * x.get(i, 0)).sin());
-    let automated = Automatic::new().budget(Duration::from_secs(5)).fit(&x, &y, None).unwrap();
+    let automated = Fit::automatic().budget(Duration::from_secs(5)).fit(&x, &y, None).unwrap();
     assert!(automated.trials.iter().any(|trial| trial.is_chosen));
 }
 
@@ -167,7 +167,7 @@ fn baselines_come_first_and_the_best_so_far_is_told() {
     let heard: Arc<Mutex<Vec<mercer::auto::Standing>>> = Arc::default();
     let ear = heard.clone();
     let watch: mercer::auto::SearchObserver = Arc::new(move |now| ear.lock().unwrap().push(now.clone()));
-    let search = Automatic::new().budget(Duration::from_millis(10)).search_observer(watch);
+    let search = Fit::automatic().budget(Duration::from_millis(10)).search_observer(watch);
     let found = search.fit_frame(&friedman(200, 0.5), &roles()).unwrap();
     assert!(found.ran_out);
     let linear = found.trials.iter().find(|trial| trial.family == "linear").unwrap();

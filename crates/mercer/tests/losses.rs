@@ -31,7 +31,8 @@ fn check_file(name: &str) -> usize {
     for case in cases {
         let number = |name: &str| case[name].as_f64().expect("a number");
         let losses = loss::parse(&spec(case)).expect("a loss");
-        let mut learn = Learn::with_shared(losses, kernel.clone())
+        let mut learn = Fit::with_shared(kernel.clone())
+            .loss(losses)
             .exponent(number("exponent"))
             .lambda(number("lambda"))
             .scale(Scale::None)
@@ -89,8 +90,8 @@ const EVERY: [&str; 9] = [
     "logistic",
 ];
 
-fn learn(spec: &str, lambda: f64) -> Learn {
-    Learn::new(loss::parse(spec).unwrap(), Gaussian::lengthscale(0.5)).lambda(lambda).tolerance(1e-9)
+fn learn(spec: &str, lambda: f64) -> Fit {
+    Fit::new(Gaussian::lengthscale(0.5)).loss(loss::parse(spec).unwrap()).lambda(lambda).tolerance(1e-9)
 }
 
 fn target<'a>(spec: &str, y: &'a [f64], labels: &'a [f64]) -> &'a [f64] {
@@ -207,7 +208,8 @@ fn lambda_is_chosen_by_folds_and_by_approximate_leave_one_out() {
     for spec in EVERY {
         let y = target(spec, &y, &classes);
         for criterion in ["kfold:5", "loo"] {
-            let learned = Learn::new(loss::parse(spec).unwrap(), Gaussian::lengthscale(0.5))
+            let learned = Fit::new(Gaussian::lengthscale(0.5))
+                .loss(loss::parse(spec).unwrap())
                 .criterion(mercer::criterion::Criterion::parse(criterion).unwrap())
                 .fit(&x, y)
                 .unwrap_or_else(|error| panic!("{spec} {criterion}: {error}"));
@@ -228,7 +230,8 @@ fn approximate_leave_one_out_is_near_refits() {
     for spec in EVERY {
         let y = target(spec, &y, &classes);
         // Two λ, so that there is something to choose; the refits are made at the chosen one.
-        let learned = Learn::new(loss::parse(spec).unwrap(), Gaussian::lengthscale(0.5))
+        let learned = Fit::new(Gaussian::lengthscale(0.5))
+            .loss(loss::parse(spec).unwrap())
             .lambdas(&[2e-2, 1e6])
             .on_grid()
             .criterion(mercer::criterion::Criterion::LeaveOneOut)
@@ -284,7 +287,7 @@ fn large_logistic_problems_reach_their_gap() {
         .collect();
     for (lambda, offset) in [(1e-3, true), (1e-6, true), (1e-6, false)] {
         let mut learn =
-            Learn::new(loss::parse("logistic").unwrap(), Gaussian::lengthscale(0.8)).lambda(lambda).tolerance(1e-8);
+            Fit::new(Gaussian::lengthscale(0.8)).loss(loss::parse("logistic").unwrap()).lambda(lambda).tolerance(1e-8);
         if !offset {
             learn = learn.without_offset();
         }
@@ -304,7 +307,8 @@ fn features_and_kernel_matrices_give_the_same_linear_functions() {
         let y = target(spec, &y, &classes);
         for exponent in [1.5, 2.0] {
             let with = |kernel: &str, x: &Matrix| {
-                Learn::with_shared(loss::parse(spec).unwrap(), kernel::parse(kernel).unwrap())
+                Fit::with_shared(kernel::parse(kernel).unwrap())
+                    .loss(loss::parse(spec).unwrap())
                     .lambda(0.05)
                     .exponent(exponent)
                     .tolerance(1e-7)

@@ -1,7 +1,7 @@
 //! Points that are dropped on the way must not change what is chosen: the race against every point on every fold.
 
 use mercer::kernel::SharedKernel;
-use mercer::learn::{LearnTrial, Learned};
+use mercer::learn::{Fitted, LearnTrial};
 use mercer::prelude::*;
 use mercer::{loss, synthetic};
 use std::sync::Arc;
@@ -25,10 +25,11 @@ fn table(name: &str, rows: usize, noise: f64, seed: u64, is_label: bool) -> (Mat
     (Matrix::from_fn(rows, features.len(), |i, j| features[j][i]), y)
 }
 
-fn learn(spec: &str, lengthscales: &[f64], lambdas: &[f64]) -> Learn {
+fn learn(spec: &str, lengthscales: &[f64], lambdas: &[f64]) -> Fit {
     let kernels: Vec<SharedKernel> =
         lengthscales.iter().map(|l| Arc::new(Gaussian::lengthscale(*l)) as SharedKernel).collect();
-    Learn::with_shared(loss::parse(spec).unwrap(), kernels[0].clone())
+    Fit::with_shared(kernels[0].clone())
+        .loss(loss::parse(spec).unwrap())
         .kernels(kernels)
         .lambdas(lambdas)
         .on_grid()
@@ -36,17 +37,17 @@ fn learn(spec: &str, lengthscales: &[f64], lambdas: &[f64]) -> Learn {
         .scale(Scale::Standard)
 }
 
-fn chosen(learned: &Learned) -> (&LearnTrial, usize) {
+fn chosen(learned: &Fitted) -> (&LearnTrial, usize) {
     let trial = learned.tried.iter().find(|trial| trial.chosen.is_some()).unwrap();
     (trial, trial.chosen.unwrap())
 }
 
-fn dropped(learned: &Learned) -> usize {
+fn dropped(learned: &Fitted) -> usize {
     learned.tried.iter().flat_map(|trial| &trial.dropped).filter(|dropped| dropped.is_some()).count()
 }
 
 /// What the full grid says about the point that the race chose: (its score, the best score, the best's standard error).
-fn on_the_full_grid(race: &Learned, full: &Learned) -> (f64, f64, f64) {
+fn on_the_full_grid(race: &Fitted, full: &Fitted) -> (f64, f64, f64) {
     let (trial, l) = chosen(race);
     let (best, b) = chosen(full);
     let same = full.tried.iter().find(|other| other.kernel.spec() == trial.kernel.spec()).unwrap();

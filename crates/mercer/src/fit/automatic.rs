@@ -33,8 +33,8 @@ use std::time::Duration;
 use crate::base::journal::SharedJournal;
 use crate::base::watch::Observer;
 use crate::data::{Missing, Scale, TextAs};
-use crate::fit::after::importance::Importance;
 use crate::fit::Reduce;
+use crate::fit::after::importance::Importance;
 use crate::space::low_rank::Landmarks;
 use crate::term::criterion::FoldRule;
 

@@ -1,5 +1,6 @@
 //! Who solves a problem, what it refuses, and the fit itself.
 
+use super::Reduce;
 use super::automatic::{Automatic, BUDGET};
 use super::builder::{Choice, Fit, Limits, Problem, Reading, Space, Watch};
 use super::fitted::Fitted;
@@ -7,7 +8,6 @@ use super::losses::{LossFit, usual_folds};
 use super::penalties::PenaltyFit;
 use super::plan::forecast::Outlook;
 use super::squares::{Solver, SquaredFit};
-use super::Reduce;
 use crate::base::error::{Error, Result};
 use crate::data::{Design, Frame, Roles, Scale};
 use crate::linalg::Matrix;
@@ -75,9 +75,11 @@ impl Fit {
             Err(Error::Combination { setting: setting.into(), with: with.into(), because: because.into() })
         };
         match (space, penalty) {
-            (Space::Automatic, _) if !is_squared => {
-                refuse("the loss", Engine::Automatic.describe(), "the search judges kernels by the squared loss; name a kernel")
-            }
+            (Space::Automatic, _) if !is_squared => refuse(
+                "the loss",
+                Engine::Automatic.describe(),
+                "the search judges kernels by the squared loss; name a kernel",
+            ),
             (Space::Automatic, Penalty::NormPower) => Ok(Engine::Automatic),
             (Space::Automatic, _) => {
                 refuse("the penalty", Engine::Automatic.describe(), "the search is for λ‖f‖ᵐ; name the function space")
@@ -101,10 +103,12 @@ impl Fit {
         use Engine::{Automatic as Searched, Loss, Penalty as Other, Squared};
         let Problem { exponents, shared_ridge, constraint, clip, classify: _, many_classes, .. } = &self.problem;
         let Problem { class_weights, probabilities, non_crossing, .. } = &self.problem;
-        let Choice { lambdas, criterion: _, measure, on_grid, preferred, one_standard_error, every_point, metric, .. } =
-            &self.choice;
-        let Limits { landmarks_by, solver, accuracy_of_gradients, tolerance, diagnostics, keep_spectrum, budget, .. } =
-            &self.limits;
+        let Choice {
+            lambdas, criterion: _, measure, on_grid, preferred, one_standard_error, every_point, metric, ..
+        } = &self.choice;
+        let Limits {
+            landmarks_by, solver, accuracy_of_gradients, tolerance, diagnostics, keep_spectrum, budget, ..
+        } = &self.limits;
         let said = |setting, is_said, useless_to, because| Said { setting, is_said, useless_to, because };
         let searched = "it is searched";
         let of_losses = "it belongs to other losses and to classes";

@@ -5,6 +5,8 @@ mod model;
 
 use std::sync::Arc;
 
+use super::losses::LeftOut;
+use super::{Engaged, Fitted};
 use crate::base::error::{Error, Result};
 use crate::base::range::check_lambdas;
 use crate::base::watch::Observer;
@@ -13,8 +15,6 @@ use crate::data::{Design, Encoding, Frame, Missing, Roles, Scale, TextAs};
 use crate::fit::plan;
 use crate::linalg::Matrix;
 use crate::solve::linear::left_out::{LeftOut as Without, Solved};
-use super::losses::LeftOut;
-use super::{Engaged, Fitted};
 use crate::solve::linear::{Features, Sparse};
 use crate::term::criterion::{Criterion, FoldRule, Folds, folds_of_groups, group_count};
 use crate::term::kernel::SharedKernel;

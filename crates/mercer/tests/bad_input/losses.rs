@@ -19,12 +19,12 @@ const STRAIGHT: &[&str] =
 const KERNELS: [&str; 2] = ["gaussian(lengthscale=0.8)", "linear"];
 const PER_LOSS: usize = 2 * (3 * 2 + 2);
 
-fn learn(spec: &str, kernel: &str) -> Learn {
-    Learn::with_shared(loss::parse(spec).unwrap(), mercer::kernel::parse(kernel).unwrap())
+fn learn(spec: &str, kernel: &str) -> Fit {
+    Fit::with_shared(mercer::kernel::parse(kernel).unwrap()).loss(loss::parse(spec).unwrap())
 }
 
 /// Both kernels with exponents, with and without offset, λ given, by folds and by approximate leave-one-out.
-fn estimators(spec: &str) -> Vec<(String, Learn)> {
+fn estimators(spec: &str) -> Vec<(String, Fit)> {
     let mut all = Vec::new();
     for kernel in KERNELS {
         for exponent in [1.0, 1.5, 2.0] {
@@ -58,7 +58,7 @@ fn labelled(data: &Data) -> Data {
     })
 }
 
-fn job(learn: Learn, data: &Data) -> Job {
+fn job(learn: Fit, data: &Data) -> Job {
     let data = data.clone();
     Box::new(move || {
         let result = learn.fit_weighted(&data.x, &data.y, data.weights.as_deref());

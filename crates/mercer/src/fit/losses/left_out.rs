@@ -6,14 +6,14 @@
 
 use rayon::prelude::*;
 
+use super::approximate;
 use super::part::Part;
 use super::solve::{Penalty, Rows, Solved};
 use super::targets::{Group, Kind, Output};
-use super::approximate;
 use crate::base::error::{Error, Result};
 use crate::base::watch::Observer;
-use crate::fit::after::training::told;
 use crate::data::Design;
+use crate::fit::after::training::told;
 use crate::fit::{Engaged, Fitted, plan};
 use crate::linalg::{Matrix, side_by_side};
 use crate::model::{Meaning, Probability, Summary};
@@ -84,10 +84,15 @@ impl Left<'_> {
             return Err(Error::argument("the model", must, "one on landmarks"));
         }
         if self.fitted.design.rows() < 2 {
-            return Err(Error::argument("the number of rows", "at least 2 for leave-one-out", self.fitted.design.rows()));
+            return Err(Error::argument(
+                "the number of rows",
+                "at least 2 for leave-one-out",
+                self.fitted.design.rows(),
+            ));
         }
         told(observer, "leaving out")?;
-        let is_multinomial = matches!(&self.fitted.model.meaning, Meaning::Classes { probability: Probability::Softmax, .. });
+        let is_multinomial =
+            matches!(&self.fitted.model.meaning, Meaning::Classes { probability: Probability::Softmax, .. });
         self.check_memory(is_multinomial)?;
         let gram = space::gram(&**self.fitted.model.kernel(), &self.fitted.design.points);
         let folds = self.fitted.design.whole_groups().map(folds_of_groups).transpose()?;

@@ -3,8 +3,8 @@
 use rayon::prelude::*;
 
 use super::PenaltyFit;
-use crate::fit::Curve;
 use crate::base::error::Result;
+use crate::fit::Curve;
 use crate::linalg::side_by_side;
 use crate::solve::linear::{
     Features, LassoSettings, Likelihood, LinearSolution, lasso, lasso_path, observed_tikhonov, validated,
@@ -84,12 +84,7 @@ impl PenaltyFit {
         Ok((lambda, solve(lambda)?, Some(trial)))
     }
 
-    fn lasso_trial(
-        &self,
-        problem: &Problem<'_>,
-        folds: Option<&Folds>,
-        settings: &LassoSettings<'_>,
-    ) -> Result<Along> {
+    fn lasso_trial(&self, problem: &Problem<'_>, folds: Option<&Folds>, settings: &LassoSettings<'_>) -> Result<Along> {
         let Problem { x, y, weights, .. } = *problem;
         let falling: Option<Vec<f64>> = self.lambdas.as_ref().map(|rising| rising.iter().rev().copied().collect());
         if let Some(folds) = folds {

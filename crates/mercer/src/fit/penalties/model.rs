@@ -1,12 +1,12 @@
 //! From a linear solution to a model with its certificate.
 
-use super::choose::Problem;
 use super::PenaltyFit;
-use crate::fit::plan::{Method, Plan};
-use crate::fit::{Engaged, Fitted, Tried};
+use super::choose::Problem;
 use crate::base::error::{Error, Result};
 use crate::data::Design;
 use crate::data::monomials;
+use crate::fit::plan::{Method, Plan};
+use crate::fit::{Engaged, Fitted, Tried};
 use crate::linalg::Matrix;
 use crate::model::{Expansion, HeldOut, Meaning, Model, Precision, Provenance, Summary};
 use crate::solve::certificate::Certificate;

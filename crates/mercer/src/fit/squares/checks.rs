@@ -1,6 +1,6 @@
 //! What a fit refuses before it looks at any row.
 
-use super::{SquaredFit, Reduce, Solver};
+use super::{Reduce, Solver, SquaredFit};
 use crate::base::error::{Error, Result};
 use crate::base::range::check_powers;
 use crate::fit::plan::Shape;

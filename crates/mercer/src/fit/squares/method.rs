@@ -1,6 +1,6 @@
 //! Which method a fit takes, and whether there is memory for it.
 
-use super::{ACCURACY_OF_GRADIENTS, SquaredFit, Reduce, Solver};
+use super::{ACCURACY_OF_GRADIENTS, Reduce, Solver, SquaredFit};
 use crate::base::error::{Error, Result};
 use crate::choose::select::suits_band;
 use crate::data::Design;

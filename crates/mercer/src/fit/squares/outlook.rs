@@ -1,9 +1,9 @@
 //! What a fit with these settings would take, method by method.
 
 use super::{Reduce, SquaredFit};
-use crate::fit::FIRST_RANK;
 use crate::base::error::{Error, Result};
 use crate::data::{Design, Frame, Roles};
+use crate::fit::FIRST_RANK;
 use crate::fit::plan::forecast::cost::Sizes;
 use crate::fit::plan::forecast::{Calibration, Forecast, Outlook, certificates};
 use crate::fit::plan::{self, Method, Plan, Shape};

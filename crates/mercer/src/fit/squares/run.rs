@@ -10,12 +10,12 @@ mod trials;
 mod tridiagonal;
 
 use super::{Fitted, Reduce, Solver, SquaredFit};
-use crate::fit::{Engaged, FIRST_RANK, Tried};
 use crate::base::clip::{self, Clip};
 use crate::base::error::{Error, Result};
 use crate::choose::select::{Choice, Extras, Judge, Score, Search, Surface, compared_landmarks};
 use crate::data::Design;
 use crate::fit::plan::{Method, Plan, Shape};
+use crate::fit::{Engaged, FIRST_RANK, Tried};
 use crate::linalg::{DecompositionCheck, Matrix};
 use crate::model::{Expansion, HeldOut, KeptTargets, Meaning, Model, Precision, Provenance, Summary};
 use crate::path::{HeldOutRows, LeaveOneOut, k_fold, leave_one_out, residuals_without_folds};

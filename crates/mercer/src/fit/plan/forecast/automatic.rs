@@ -4,8 +4,8 @@ use super::Outlook;
 use crate::base::error::Result;
 use crate::data::{Design, Frame, Roles, Scale};
 use crate::fit::Reduce;
-use crate::fit::squares::SquaredFit;
 use crate::fit::automatic::{Automatic, DECOMPOSED_ROWS, MANY_ROWS};
+use crate::fit::squares::SquaredFit;
 
 impl Automatic {
     /// Bytes, seconds and certificate of every method for the fit to all rows that a search ends with, if it is the Gaussian kernel

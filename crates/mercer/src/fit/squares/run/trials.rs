@@ -11,12 +11,12 @@ use rayon::prelude::*;
 
 use super::tridiagonal::{KeptForm, MOST};
 use super::{Candidate, Stage, Winner, recorded};
-use crate::fit::Tried;
 use crate::base::error::{Error, Result};
 use crate::choose::select::Extras;
 use crate::data::Design;
-use crate::fit::squares::SquaredFit;
+use crate::fit::Tried;
 use crate::fit::plan::Method;
+use crate::fit::squares::SquaredFit;
 use crate::linalg::side_by_side;
 use crate::path::{Banded, Projector, Spectrum};
 use crate::space::GramSource;

@@ -3,11 +3,11 @@
 
 use super::trials::Trials;
 use super::{Candidate, Found, Winner};
-use crate::fit::Tried;
 use crate::base::error::{Error, Result};
 use crate::choose::select::{Choice, Score, Surface, TridiagonalJudge};
-use crate::fit::squares::SquaredFit;
+use crate::fit::Tried;
 use crate::fit::plan::Method;
+use crate::fit::squares::SquaredFit;
 use crate::linalg::{Matrix, side_by_side};
 use crate::path::LeaveOneOut;
 use crate::path::{FormTarget, TridiagonalForm};

@@ -1,7 +1,7 @@
 //! Answers on landmarks beside the same problem solved in twice the precision: the digits that are claimed are there.
 
 use super::*;
-use crate::fit::squares::SquaredFit;
+use crate::fit::Fit;
 use crate::model::Expansion;
 use crate::space::low_rank::Landmarks;
 use crate::term::kernel::{Point, parse};
@@ -124,7 +124,7 @@ fn digits_hold_for_centres_of_clusters_and_broad_kernels() {
     for spec in ["gaussian(lengthscale=6)", "gaussian(lengthscale=1.5)", "matern52(lengthscale=4)"] {
         let kernel = parse(spec).unwrap();
         for (exponent, lambda) in [(2.0, 1e-9), (2.0, 1e-5), (2.5, 1e-11), (1.5, 1e-6), (3.0, 1e-9)] {
-            let fit = SquaredFit::with_shared(kernel.clone()).exponent(exponent).lambda(lambda).rank(90);
+            let fit = Fit::with_shared(kernel.clone()).exponent(exponent).lambda(lambda).rank(90);
             let fitted = fit.landmarks_by(Landmarks::Centres).fit(&x, &y).unwrap();
             let Expansion::Kernel { points: landmarks, .. } = &fitted.model.expansion else { panic!("no landmarks") };
             let oracle = Oracle::new(&*kernel, landmarks, &points, &y);
