@@ -62,7 +62,7 @@ fn forward(found: &HeldOutRows) -> Value {
 
 /// One kernel: the best point of its (first) surface, and all surfaces.
 fn tried(tried: &Tried) -> Value {
-    let best = tried.surfaces.first().map(|surface| surface.best);
+    let best = tried.surfaces().first().map(|surface| surface.best);
     json!({
         "kernel": tried.kernel.spec(),
         "score": tried.score,
@@ -71,7 +71,7 @@ fn tried(tried: &Tried) -> Value {
         "is_chosen": tried.is_chosen,
         // The factor on which the surfaces were computed; null: on all of the matrix.
         "low_rank": tried.low_rank.map(|(rank, left)| json!({ "rank": rank, "left": left })),
-        "surfaces": tried.surfaces.iter().map(surface).collect::<Vec<Value>>(),
+        "surfaces": tried.surfaces().iter().map(surface).collect::<Vec<Value>>(),
     })
 }
 

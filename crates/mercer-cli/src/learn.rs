@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use mercer::criterion::FoldRule;
 use mercer::data::{Classes, Frame, Roles};
-use mercer::{Error, Learned, Provenance, assess as folds};
+use mercer::{Error, Fitted, Provenance, assess as folds};
 
 use self::assess::Assessment;
 use crate::args::{Common, FitOptions};
@@ -20,7 +20,7 @@ pub use settings::{check, is_asked_for, is_meant, learner, refuse, refuse_withou
 
 /// What a run found.
 pub struct Found {
-    pub learned: Learned,
+    pub learned: Fitted,
     /// For classes: the class of every row that was used, as a place among the model's.
     pub codes: Option<Vec<usize>>,
     pub assessment: Option<(FoldRule, Assessment)>,
@@ -99,7 +99,7 @@ fn carry_out(options: &FitOptions, common: &Common, frame: &Frame, roles: &Roles
 }
 
 /// The table's classes, of which the rows in use may lack some, as places among the model's.
-fn codes(frame: &Frame, roles: &Roles, learned: &Learned, classes: &Classes) -> mercer::Result<Vec<usize>> {
+fn codes(frame: &Frame, roles: &Roles, learned: &Fitted, classes: &Classes) -> mercer::Result<Vec<usize>> {
     let (all, _) = Classes::read(frame, &roles.targets[0])?;
     let place = |code: &f64| classes.names.iter().position(|name| all.names.get(*code as usize) == Some(name));
     Ok(learned.design.y.col(0).iter().map(|code| place(code).unwrap_or(0)).collect())

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use mercer::criterion::FoldRule;
 use mercer::data::{Frame, Roles};
-use mercer::{LinearFitted, Provenance, assess as folds};
+use mercer::{Fit, Fitted, Provenance, assess as folds};
 
 use crate::args::{Common, FitOptions};
 use crate::fit::{Results, conclude};
@@ -18,7 +18,7 @@ pub use settings::{check, with};
 
 /// What a run found.
 pub struct Found {
-    pub fitted: LinearFitted,
+    pub fitted: Fitted,
     pub assessment: Option<(FoldRule, Assessment)>,
     /// All of it, reading included.
     pub seconds: f64,
@@ -50,13 +50,7 @@ pub fn run(
 }
 
 /// The fit on all rows, and if asked for once more without each fold.
-fn carry_out(
-    fit: &mercer::LinearFit,
-    options: &FitOptions,
-    common: &Common,
-    frame: &Frame,
-    roles: &Roles,
-) -> mercer::Result<Found> {
+fn carry_out(fit: &Fit, options: &FitOptions, common: &Common, frame: &Frame, roles: &Roles) -> mercer::Result<Found> {
     let progress = Progress::start(common.quiet);
     let outer = options.assess.map(|rule| folds::outer_folds(frame, roles, &rule, common.seed)).transpose()?;
     let fitted = fit.clone().observer(progress.observer()).fit_frame(frame, roles)?;

@@ -63,12 +63,8 @@ fn forecast(mut options: FitOptions, common: &Common, frame: &Frame, roles: &Rol
         return Ok(Found { outlook, budget: None });
     }
     fit::check(&options)?;
-    Ok(match Settings::new(&options, common, None) {
-        Settings::Named(fit) => Found { outlook: fit.forecast(frame, roles)?, budget: None },
-        Settings::Automatic(automatic, budget) => {
-            Found { outlook: automatic.forecast(frame, roles)?, budget: Some(budget) }
-        }
-    })
+    let Settings { fit, budget } = Settings::new(&options, common, None);
+    Ok(Found { outlook: fit.forecast(frame, roles)?, budget })
 }
 
 fn page(found: &Found) -> String {

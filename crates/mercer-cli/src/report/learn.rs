@@ -2,8 +2,8 @@
 
 use mercer::base::bytes::bytes;
 use mercer::criterion::FoldRule;
-use mercer::learn::{LearnTrial, Measure};
-use mercer::{Learned, Meaning, Probability, Summary};
+use mercer::learn::Measure;
+use mercer::{Curve, Fitted, Meaning, Probability, Summary};
 
 use super::fit::{fold_words, saved_line, table_lines};
 use super::{
@@ -44,7 +44,7 @@ pub fn page(found: &Found, options: &FitOptions, common: &Common, saved: Option<
 }
 
 /// The spec with its formula; with several quantiles the formula is said once.
-fn loss_line(learned: &Learned) -> String {
+fn loss_line(learned: &Fitted) -> String {
     let specs: Vec<&str> = learned.model.summaries().iter().map(|summary| summary.loss.as_str()).collect();
     let first = specs.first().copied().unwrap_or_default();
     let name = first.split('(').next().unwrap_or_default();
@@ -58,9 +58,9 @@ fn loss_line(learned: &Learned) -> String {
 }
 
 /// The best of what was tried, if there was more than λ to choose.
-fn trials(page: &mut Page, learned: &Learned) {
-    let Some(first) = learned.tried.first().map(|trial| trial.target.clone()) else { return };
-    let mut own: Vec<&LearnTrial> = learned.tried.iter().filter(|trial| trial.target == first).collect();
+fn trials(page: &mut Page, learned: &Fitted) {
+    let Some(first) = learned.curves().next().map(|trial| trial.target.clone()) else { return };
+    let mut own: Vec<&Curve> = learned.curves().filter(|trial| trial.target == first).collect();
     let race = race(&own);
     own.retain(|trial| !trial.lambdas.is_empty());
     if own.len() < 2 {
@@ -71,20 +71,19 @@ fn trials(page: &mut Page, learned: &Learned) {
         return;
     }
     // What all folds have judged comes before what was dropped on the way.
-    let rank = |trial: &LearnTrial, l: usize| (trial.chosen != Some(l), trial.dropped[l].is_some(), trial.scores[l]);
+    let rank = |trial: &Curve, l: usize| (trial.chosen != Some(l), trial.dropped[l].is_some(), trial.scores[l]);
     let order = |a: &(bool, bool, f64), b: &(bool, bool, f64)| (a.0, a.1).cmp(&(b.0, b.1)).then(a.2.total_cmp(&b.2));
-    let best = |trial: &LearnTrial| {
-        (0..trial.scores.len()).min_by(|a, b| order(&rank(trial, *a), &rank(trial, *b))).unwrap_or(0)
-    };
-    let score = |trial: &LearnTrial| trial.scores[best(trial)];
+    let best =
+        |trial: &Curve| (0..trial.scores.len()).min_by(|a, b| order(&rank(trial, *a), &rank(trial, *b))).unwrap_or(0);
+    let score = |trial: &Curve| trial.scores[best(trial)];
     own.sort_by(|a, b| order(&rank(a, best(a)), &rank(b, best(b))));
     let held_out = learned.summary().held_out.as_ref();
     let measure = held_out.map_or("", |held_out| measure_name(&held_out.measure));
     // Only what differs is worth a column.
-    let differs = |read: &dyn Fn(&LearnTrial) -> String| own.iter().any(|trial| read(trial) != read(own[0]));
-    let kernel = |trial: &LearnTrial| trial.kernel.spec();
-    let loss = |trial: &LearnTrial| trial.loss.clone();
-    let exponent = |trial: &LearnTrial| short(trial.exponent);
+    let differs = |read: &dyn Fn(&Curve) -> String| own.iter().any(|trial| read(trial) != read(own[0]));
+    let kernel = |trial: &Curve| trial.kernel.spec();
+    let loss = |trial: &Curve| trial.loss.clone();
+    let exponent = |trial: &Curve| short(trial.exponent);
     let shown = [differs(&kernel), differs(&loss), differs(&exponent), true, true, race.is_some()];
     let only = |cells: Vec<Cell>| cells.into_iter().zip(shown).filter(|(_, is)| *is).map(|(cell, _)| cell).collect();
     let names = ["kernel", "loss", "exponent", "λ", measure, "judged on"];
@@ -120,7 +119,7 @@ fn trials(page: &mut Page, learned: &Learned) {
 }
 
 /// How many points were dropped on the way, if some were.
-fn race(trials: &[&LearnTrial]) -> Option<String> {
+fn race(trials: &[&Curve]) -> Option<String> {
     let points: usize = trials.iter().map(|trial| trial.lambdas.len()).sum();
     let dropped = trials.iter().flat_map(|trial| &trial.dropped).filter(|dropped| dropped.is_some()).count();
     (dropped > 0).then(|| {
@@ -161,7 +160,7 @@ fn numbers(page: &mut Page, found: &Found) {
 /// Penalty, error, support and certificate of one model.
 fn facts(page: &mut Page, found: &Found, t: usize, summary: &Summary) {
     page.line("penalty", &penalty_line(summary));
-    let tried = found.learned.tried.iter().filter(|trial| found.codes.is_some() || trial.target == summary.target);
+    let tried = found.learned.curves().filter(|trial| found.codes.is_some() || trial.target == summary.target);
     if let Some(edge) = tried.filter_map(|trial| edge(&trial.lambdas, trial.chosen?)).next() {
         page.line("", &edge);
     }
@@ -262,7 +261,7 @@ fn quantiles(page: &mut Page, found: &Found, per_target: usize, sorted: bool) {
 }
 
 /// Whose predictions a picture shows.
-fn rows_in_words(learned: &Learned) -> String {
+fn rows_in_words(learned: &Fitted) -> String {
     match learned.summary().chosen_by.as_deref() {
         Some(spec) if spec.starts_with("forward") => "each block of rows from earlier rows".into(),
         Some("loo") => "each row as if it had been left out (approximate)".into(),

@@ -53,7 +53,7 @@ fn target(page: &mut Page, found: &Found, t: usize, summary: &Summary) {
     if summary.penalty != "none" {
         let by = judged_by(summary).map_or_else(String::new, |by| format!(" by {by}"));
         page.line("λ", &format!("{}{by}{dof}", short(summary.lambda)));
-        if let Some(edge) = found.fitted.tried.get(t).and_then(|trial| edge(&trial.lambdas, trial.chosen)) {
+        if let Some(edge) = found.fitted.curves().nth(t).and_then(|curve| edge(&curve.lambdas, curve.chosen?)) {
             page.line("", &edge);
         }
         if let Some(line) = conversions::line(&conversions::of(model, summary)) {

@@ -100,8 +100,10 @@ pub enum Judged {
 }
 
 /// A criterion along λ.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Curve {
+    /// The kernel, with its numbers.
+    pub kernel: SharedKernel,
     /// The target (or class, or quantile) that it is about.
     pub target: String,
     /// The loss, with its numbers.
@@ -150,7 +152,8 @@ impl Tried {
         Tried { kernel, judged: Judged::Surfaces(surfaces), score, low_rank, is_chosen: false }
     }
 
-    pub(crate) fn along(kernel: SharedKernel, curve: Curve) -> Self {
+    pub(crate) fn along(curve: Curve) -> Self {
+        let kernel = curve.kernel.clone();
         let score = curve.scores.iter().copied().fold(f64::INFINITY, f64::min);
         let is_chosen = curve.chosen.is_some();
         Tried { kernel, judged: Judged::Curve(curve), score, low_rank: None, is_chosen }

@@ -250,6 +250,7 @@ fn is_tame(targets: &Targets) -> bool {
 /// A curve as the result shows it.
 pub(super) fn tested(group: &Group, kernel: &SharedKernel, curve: &Curve, chosen: Option<usize>) -> Tried {
     let shown = Tested {
+        kernel: kernel.clone(),
         target: group_name(group),
         loss: group.outputs[0].losses[curve.choice].spec(),
         exponent: curve.exponent,
@@ -260,7 +261,7 @@ pub(super) fn tested(group: &Group, kernel: &SharedKernel, curve: &Curve, chosen
         support: Vec::new(),
         chosen,
     };
-    Tried::along(kernel.clone(), shown)
+    Tried::along(shown)
 }
 
 fn group_name(group: &Group) -> String {

@@ -10,6 +10,7 @@ use crate::solve::linear::{
     Features, LassoSettings, Likelihood, LinearSolution, lasso, lasso_path, observed_tikhonov, validated,
 };
 use crate::term::criterion::Folds;
+use crate::term::kernel::SharedKernel;
 use crate::term::penalty::Gamma;
 use crate::term::penalty::Penalty;
 
@@ -34,11 +35,12 @@ pub(super) struct Along {
 
 impl Along {
     /// As the result shows it.
-    pub fn into_curve(self) -> Curve {
+    pub fn into_curve(self, kernel: &SharedKernel) -> Curve {
+        let kernel = kernel.clone();
         let Along { target, lambdas, scores, standard_errors, support, chosen } = self;
         let dropped = vec![None; lambdas.len()];
         let (loss, exponent, chosen) = ("squared".into(), 2.0, Some(chosen));
-        Curve { target, loss, exponent, lambdas, scores, standard_errors, dropped, support, chosen }
+        Curve { kernel, target, loss, exponent, lambdas, scores, standard_errors, dropped, support, chosen }
     }
 }
 

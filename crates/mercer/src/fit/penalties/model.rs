@@ -62,7 +62,7 @@ impl PenaltyFit {
             });
             let facts = Facts { lambda, held_out, certificate, is_chosen: trial.is_some() };
             summaries.push(self.summary(&design, t, &solution, &values, facts));
-            tried.extend(trial.map(|trial| Tried::along(kernel.clone(), trial.into_curve())));
+            tried.extend(trial.map(|trial| Tried::along(trial.into_curve(&kernel))));
             columns.push(solution.coefficients.clone());
             solutions.push(solution);
             fitted.push(values);
