@@ -16,7 +16,7 @@ use crate::journal::Fingerprint;
 use crate::outcome::Usage;
 
 /// A fit that can be carried out on any rows of a table.
-#[derive(Clone, Clone)]
+#[derive(Clone)]
 pub struct Settings {
     pub fit: Fit,
     /// The time of the automatic search, if there is one.
