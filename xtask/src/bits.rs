@@ -19,11 +19,11 @@ use crate::arguments::Arguments;
 use crate::build;
 use crate::place::Place;
 use cases::Case;
-use reference::{Recorded, Reference, differing_bits, differing_figures, shown, tolerance};
+use reference::{PARTS, Recorded, Reference, differing_bits, differing_figures, shown, tolerance};
 use run::{FIGURES, Outcome};
 
 const HELP: &str = "\
-Compare the bits of about 400 runs of the program with those recorded in xtask/bits.tsv
+Compare the bits of about 700 runs of the program with those recorded in xtask/bits.tsv
 
 Usage: cargo xtask bits [OPTIONS]
 
@@ -63,18 +63,21 @@ pub fn run(line: Vec<String>) -> Result<bool> {
         }
         return Ok(true);
     }
-    let program = build::program(arguments.value("program"))?;
     let other = match (arguments.value("against"), arguments.value("against-program")) {
         (Some(revision), _) => Some(build::revision(revision)?),
         (None, Some(path)) => Some(build::executable(Path::new(path))?),
         (None, None) => None,
     };
+    let program = build::program(arguments.value("program"))?;
     let task = Task {
         jobs: arguments.number("jobs", 1)?,
         threads: arguments.number("threads", 1)?,
         times: arguments.has("times"),
     };
     let ignored = arguments.all("ignore");
+    if let Some(unknown) = ignored.iter().find(|part| !PARTS.contains(part)) {
+        bail!("--ignore takes one of {}, got {unknown}", PARTS.join(", "));
+    }
     if arguments.has("record") || arguments.has("accept") {
         return record(&all, &names, &program, &task);
     }

@@ -32,21 +32,30 @@ pub fn executable(path: &Path) -> Result<PathBuf> {
     path.canonicalize().with_context(|| format!("there is no program {}", path.display()))
 }
 
-/// A release build of another revision. Its build products stay in the target folder, so that the next build of a revision
-/// nearby takes less.
+/// A release build of another revision, kept in the target folder with the build products: the next time it is there, and a
+/// revision nearby takes less.
 pub fn revision(name: &str) -> Result<PathBuf> {
     let commit = git(["rev-parse", "--verify", &format!("{name}^{{commit}}")])?;
+    let kept = target().join("xtask").join(format!("mercer-{}{}", &commit[..12], std::env::consts::EXE_SUFFIX));
+    if kept.exists() {
+        return Ok(kept);
+    }
     let tree = target().join("xtask").join("worktree");
     if tree.exists() {
         git([OsStr::new("worktree"), "remove".as_ref(), "--force".as_ref(), tree.as_os_str()])?;
     }
-    git(["worktree", "prune"])?;
-    git([OsStr::new("worktree"), "add".as_ref(), "--detach".as_ref(), tree.as_os_str(), commit.as_ref()])?;
+    // --force: an interrupted build may have left its entry without its folder.
+    git([
+        OsStr::new("worktree"),
+        "add".as_ref(),
+        "--force".as_ref(),
+        "--detach".as_ref(),
+        tree.as_os_str(),
+        commit.as_ref(),
+    ])?;
     eprintln!("building {name} ({})", &commit[..9]);
     let built = build(&tree, &target().join("xtask").join("build"));
     git([OsStr::new("worktree"), "remove".as_ref(), "--force".as_ref(), tree.as_os_str()])?;
-    // The next revision is built in the same folder.
-    let kept = target().join("xtask").join(format!("mercer-{}", &commit[..12]));
     std::fs::copy(built?, &kept)?;
     Ok(kept)
 }

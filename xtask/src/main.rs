@@ -1,8 +1,10 @@
 //! `cargo xtask`: the development commands of this repository.
 
 mod arguments;
+mod bench;
 mod bits;
 mod build;
+mod licences;
 mod place;
 mod table;
 
@@ -14,9 +16,11 @@ Development commands
 Usage: cargo xtask COMMAND [OPTIONS]
 
 Commands:
-  bits    Compare the bits of about 400 runs of the program with the recorded ones
-  table   Print one of the generated tables
-  help    Print this text
+  bits      Compare the bits of about 700 runs of the program with the recorded ones
+  bench     Time the program against another build of it
+  licences  Check licences and duplicate versions of the dependencies against deny.toml
+  table     Print one of the generated tables of both
+  help      Print this text
 
 `cargo xtask COMMAND --help` lists the options.
 ";
@@ -27,6 +31,8 @@ fn main() -> ExitCode {
     let rest: Vec<String> = words.collect();
     let done = match command.as_str() {
         "bits" => bits::run(rest),
+        "bench" => bench::run(rest),
+        "licences" => licences::run(rest),
         "table" => table::run(rest),
         "help" | "--help" | "-h" => {
             print!("{HELP}");

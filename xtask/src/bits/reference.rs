@@ -26,7 +26,8 @@ pub struct Reference {
     pub cases: BTreeMap<String, Recorded>,
 }
 
-const COLUMNS: [&str; 7] = ["name", "exit", "model", "predictions", "numbers", "json", "tolerance"];
+/// What must agree bit for bit.
+pub const PARTS: [&str; 5] = ["exit", "model", "predictions", "numbers", "json"];
 
 pub fn path() -> PathBuf {
     crate::build::root().join("xtask").join("bits.tsv")
@@ -72,7 +73,7 @@ impl Reference {
             "# Written by `cargo xtask bits --record`; CONTRIBUTING.md says what the columns are.\n# machine: {}\n",
             self.machine
         );
-        let _ = writeln!(text, "{}\t{}", COLUMNS.join("\t"), FIGURES.join("\t"));
+        let _ = writeln!(text, "name\t{}\ttolerance\t{}", PARTS.join("\t"), FIGURES.join("\t"));
         for name in names {
             let Some(Recorded { outcome, tolerance }) = self.cases.get(*name) else { continue };
             let Outcome { exit, model, predictions, numbers, json, figures } = outcome;
@@ -114,14 +115,16 @@ fn distance(a: Option<f64>, b: Option<f64>) -> f64 {
 
 /// The parts that differ when every bit must agree.
 pub fn differing_bits(old: &Outcome, new: &Outcome) -> Vec<&'static str> {
-    let parts = [
-        ("exit", &old.exit, &new.exit),
-        ("model", &old.model, &new.model),
-        ("predictions", &old.predictions, &new.predictions),
-        ("numbers", &old.numbers, &new.numbers),
-        ("json", &old.json, &new.json),
-    ];
-    parts.into_iter().filter(|(_, old, new)| old != new).map(|(part, ..)| part).collect()
+    let all = |outcome: &Outcome| {
+        let Outcome { exit, model, predictions, numbers, json, .. } = outcome.clone();
+        [exit, model, predictions, numbers, json]
+    };
+    PARTS
+        .into_iter()
+        .zip(all(old).iter().zip(&all(new)))
+        .filter(|(_, (old, new))| old != new)
+        .map(|(part, _)| part)
+        .collect()
 }
 
 /// The figures that differ by more than the case's tolerance.
