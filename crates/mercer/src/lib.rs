@@ -104,6 +104,8 @@ pub use fit::after::training::Training;
 pub use fit::after::{assess, effects, importance, interval};
 pub use fit::automatic::{self as auto, Automated, Automatic};
 pub use fit::learn::{self, Learn, Learned};
+// Hidden under their own names, documented under these.
+#[doc(inline)]
 pub use fit::linear::{LinearFit, LinearFitted, LinearTrial};
 pub use fit::plan::{self, forecast};
 pub use fit::stream as online;
@@ -113,7 +115,9 @@ pub use model::format;
 pub use model::notes::Note;
 pub use model::{DataFile, HeldOut, Meaning, Model, Precision, Probability, Provenance, Summary};
 pub use path as spectrum;
-pub use solve::{self as solver, certificate, linear};
+#[doc(inline)]
+pub use solve as solver;
+pub use solve::{certificate, linear};
 pub use space::low_rank;
 pub use term::{criterion, kernel, loss, penalty};
 

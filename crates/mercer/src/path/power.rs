@@ -45,7 +45,7 @@ pub struct Minimum {
 /// The minimiser of the m-power problem on a ridge path, for any exponent m > 0 and λ > 0.
 ///
 /// ```
-/// use mercer::solver::power::minimum;
+/// use mercer::spectrum::power::minimum;
 /// use mercer::spectrum::Path;
 ///
 /// // One eigenvalue 1 with z = 2, W = 1, exponent 1: μ = λ/(4 − λ), and f = 0 from λ = 4 on.

@@ -2,7 +2,7 @@
 //!
 //! | chapter | criteria |
 //! |---|---|
-//! | [`held_out`] | `loo` and `kfold`: exact for every exponent, since each deletion finds its own effective ridge |
+//! | `held_out` | `loo` and `kfold`: exact for every exponent, since each deletion finds its own effective ridge |
 //! | [`formula`] | `gcv`, `fpe`, `aic`, … , `dee`: functions of the training error and the degrees of freedom |
 //! | [`metric`] | `tri`, `adj`: distances between the fits themselves, on rows without target |
 //! | [`folds`] | which rows are held out together |
