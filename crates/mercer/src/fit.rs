@@ -30,7 +30,7 @@ use crate::solve::Solution;
 use crate::solve::constrained::Constraint;
 use crate::space::low_rank::Landmarks;
 use crate::term::criterion::Criterion;
-use crate::term::kernel::{Kernel, SharedKernel};
+use crate::term::kernel::{Kernel, SharedKernel, kernel_for};
 
 /// Settings of a fit. Nothing is computed until one of the `fit` methods is called.
 ///
@@ -401,16 +401,20 @@ impl Fit {
         Encoding::for_kernels(&self.kernels, self.scale, self.missing, self.text_as)
     }
 
-    /// The kernel, where only one makes sense.
-    pub(crate) fn only_kernel(&self) -> Result<&SharedKernel> {
-        match &self.kernels[..] {
-            [kernel] => Ok(kernel),
-            others => Err(Error::argument("the kernel of a split", "a single one", others.len())),
-        }
+    /// The rows as this fit reads them, and its kernel, which must be the only one, with the numbers that they give it.
+    #[doc(hidden)]
+    pub fn prepared(&self, frame: &Frame, roles: &Roles) -> Result<(Design, SharedKernel)> {
+        let [kernel] = &self.kernels[..] else {
+            return Err(Error::argument("the kernel of a split", "a single one", self.kernels.len()));
+        };
+        let design = Design::new(frame, roles, self.encoding())?;
+        let kernel = kernel_for(kernel, &design)?;
+        Ok((design, kernel))
     }
 
     /// Whether b is part of the problem.
-    pub(crate) fn has_offset(&self) -> bool {
+    #[doc(hidden)]
+    pub fn has_offset(&self) -> bool {
         self.offset
     }
 
