@@ -229,7 +229,7 @@ pub enum Listed {
 pub struct GenerateOptions {
     /// friedman1, friedman2, friedman3, sinc, quadratic or square
     #[arg(value_parser = generator)]
-    pub name: &'static mercer::synthetic::Generator,
+    pub name: &'static mercer_lab::synthetic::Generator,
     /// Number of rows
     #[arg(long, value_name = "N", default_value_t = 200, value_parser = row_count)]
     pub rows: usize,
@@ -241,8 +241,8 @@ pub struct GenerateOptions {
     pub output: String,
 }
 
-fn generator(name: &str) -> Result<&'static mercer::synthetic::Generator, mercer::Error> {
-    mercer::synthetic::generator(name)
+fn generator(name: &str) -> Result<&'static mercer_lab::synthetic::Generator, mercer::Error> {
+    mercer_lab::synthetic::generator(name)
 }
 
 #[cfg(test)]

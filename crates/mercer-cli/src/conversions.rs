@@ -2,14 +2,14 @@
 //!
 //! With μ the effective ridge (λ itself at exponent 2) a model minimises (1/W) Σ w ℓ + μ‖f‖². Divided by 2μ that is
 //! ½‖f‖² + C Σ w ℓ, the form of LIBSVM, kernlab and scikit-learn's support vector machines and logistic regression; times W
-//! it is Σ w r² + α‖f‖², that of `KernelRidge` and `Ridge`. Those factors stand in `mercer::equivalence::convention`. Row
+//! it is Σ w r² + α‖f‖², that of `KernelRidge` and `Ridge`. Those factors stand in `mercer_lab::equivalence::convention`. Row
 //! weights are scaled to mean 1 first, so that W is the number of rows.
 
-use mercer::equivalence::convention::{LIBSVM, SCIKIT_LEARN};
 use mercer::kernel::Kernel;
 use mercer::linear::lasso::to_glmnet;
 use mercer::penalty::Penalty;
 use mercer::{Model, Summary};
+use mercer_lab::equivalence::convention::{LIBSVM, SCIKIT_LEARN};
 use serde_json::{Map, Value, json};
 
 use crate::report::short;

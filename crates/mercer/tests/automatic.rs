@@ -1,5 +1,7 @@
 //! The automatic mode: it finds what is there, says what it tried, resumes, and survives tables that give it nothing.
 
+mod reference;
+
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -10,13 +12,14 @@ use mercer::data::{Column, Frame, Roles};
 use mercer::journal::Journal;
 use mercer::prelude::*;
 use mercer::{Fit, Fitted};
+use reference::generated;
 
 fn roles() -> Roles {
     Roles { targets: vec!["y".into()], ..Roles::default() }
 }
 
 fn friedman(rows: usize, noise: f64) -> Frame {
-    mercer::synthetic::generator("friedman1").unwrap().frame(rows, noise, 3).unwrap()
+    generated("friedman1", rows, noise, 3)
 }
 
 fn chosen(found: &Fitted) -> &mercer::auto::Trial {
@@ -41,7 +44,7 @@ fn friedman_is_learned_and_the_irrelevant_features_are_seen_to_be() {
     assert!(
         columns[..5].iter().all(|column| !is_noise(&column.column) && column.increase > 2.0 * column.standard_error)
     );
-    let fresh = mercer::synthetic::generator("friedman1").unwrap().frame(500, 0.0, 99).unwrap();
+    let fresh = generated("friedman1", 500, 0.0, 99);
     let Column::Number(truth) = fresh.column("y").unwrap() else { panic!("numbers") };
     let predicted = found.fitted.model.predict_frame(&fresh).unwrap();
     let mse = truth.iter().zip(&predicted[0]).map(|(y, f)| (y - f.unwrap()).powi(2)).sum::<f64>() / 500.0;

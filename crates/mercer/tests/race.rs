@@ -1,16 +1,19 @@
 //! Points that are dropped on the way must not change what is chosen: the race against every point on every fold.
 
+mod reference;
+
 use mercer::kernel::SharedKernel;
 use mercer::learn::{Fitted, LearnTrial};
+use mercer::loss;
 use mercer::prelude::*;
-use mercer::{loss, synthetic};
+use reference::generated;
 use std::sync::Arc;
 
 const LAMBDAS: [f64; 6] = [1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1];
 
-/// Numbers, or their signs about the mean, from a generator of the library.
+/// Numbers, or their signs about the mean, as generated.
 fn table(name: &str, rows: usize, noise: f64, seed: u64, is_label: bool) -> (Matrix, Vec<f64>) {
-    let frame = synthetic::generator(name).unwrap().frame(rows, noise, seed).unwrap();
+    let frame = generated(name, rows, noise, seed);
     let numbers = |name: &str| match frame.column(name).unwrap() {
         mercer::data::Column::Number(values) => values.clone(),
         mercer::data::Column::Text(_) => panic!("{name} is text"),

@@ -4,8 +4,8 @@ use mercer::certificate::Certificate;
 use mercer::data::{Column, Frame, Roles};
 use mercer::kernel::SharedKernel;
 use mercer::loss::SharedLoss;
-use mercer::stability::{Assumptions, Sample};
 use mercer::{Fit, Fitted, Summary};
+use mercer_lab::stability::{Assumptions, Sample};
 
 use crate::args::{CertifyOptions, Common};
 use crate::fit::named;

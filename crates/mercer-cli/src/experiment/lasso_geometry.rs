@@ -5,8 +5,8 @@ use mercer::data::Scale;
 use mercer::penalty::Gamma;
 use mercer::penalty::Penalty;
 use mercer::range;
-use mercer::synthetic::generator;
 use mercer::{Fit, Matrix};
+use mercer_lab::synthetic::generator;
 
 use super::findings::Findings;
 use super::setting::{Set, Setting};

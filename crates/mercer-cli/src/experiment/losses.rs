@@ -4,8 +4,8 @@
 use mercer::data::{Column, Frame};
 use mercer::kernel;
 use mercer::loss::{self, SharedLoss};
-use mercer::synthetic::generator;
 use mercer::{Fit, Matrix};
+use mercer_lab::synthetic::generator;
 
 use super::findings::Findings;
 use super::setting::Setting;

@@ -5,7 +5,7 @@ use mercer::Fit;
 use mercer::data::{Column, Frame, Roles};
 use mercer::penalty::Gamma;
 use mercer::penalty::Penalty;
-use mercer::synthetic::generator;
+use mercer_lab::synthetic::generator;
 
 use super::findings::Findings;
 use super::setting::Setting;

@@ -11,12 +11,12 @@ use crate::base::error::{Error, Result};
 use crate::base::journal::SharedJournal;
 use crate::base::watch::Observer;
 use crate::choose::metric::Rule;
-use crate::data::{Encoding, Frame, Missing, Scale, TextAs};
+use crate::data::{Design, Frame, Missing, Roles, Scale, TextAs};
 use crate::solve::constrained::Constraint;
 use crate::space::low_rank::Landmarks;
 use crate::term::criterion::Criterion;
 use crate::term::kernel::product::Linear;
-use crate::term::kernel::{Kernel, SharedKernel};
+use crate::term::kernel::{Kernel, SharedKernel, kernel_for};
 use crate::term::loss::SharedLoss;
 use crate::term::penalty::Penalty;
 
@@ -239,19 +239,16 @@ impl Fit {
         &self.problem
     }
 
-    /// The choices that reading a table for a kernel needs.
+    /// The rows as this fit reads them, and its kernel, which must be the only one, with the numbers that they give it.
     #[doc(hidden)]
-    pub fn encoding(&self) -> Encoding {
-        self.squared().encoding()
-    }
-
-    /// The kernel, where only one makes sense.
-    #[doc(hidden)]
-    pub fn only_kernel(&self) -> Result<SharedKernel> {
-        match &self.problem.space.kernels()[..] {
-            [kernel] => Ok(kernel.clone()),
-            others => Err(Error::argument("the kernel of a split", "a single one", others.len())),
-        }
+    pub fn prepared(&self, frame: &Frame, roles: &Roles) -> Result<(Design, SharedKernel)> {
+        let kernels = self.problem.space.kernels();
+        let [kernel] = &kernels[..] else {
+            return Err(Error::argument("the kernel of a split", "a single one", kernels.len()));
+        };
+        let design = Design::new(frame, roles, self.squared().encoding())?;
+        let kernel = kernel_for(kernel, &design)?;
+        Ok((design, kernel))
     }
 }
 

@@ -111,13 +111,15 @@ impl Spectrum {
 
 impl Deletions {
     /// uᵢ, one column per deleted row: f₋ᵢ in the basis of the spectrum, in which ‖g‖² = Σ d g².
-    pub(crate) fn coordinates(&self) -> &Matrix {
+    #[doc(hidden)]
+    pub fn coordinates(&self) -> &Matrix {
         &self.functions.coordinates
     }
 
     /// f₋ᵢ(x) + b₋ᵢ for every new row (rows of the result) and every deleted one (its columns). `projected` are the new rows
     /// in the coordinates of the spectrum.
-    pub(crate) fn predict(&self, projected: &Matrix) -> Matrix {
+    #[doc(hidden)]
+    pub fn predict(&self, projected: &Matrix) -> Matrix {
         self.functions.at(projected)
     }
 }

@@ -19,7 +19,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use crate::base::error::Result;
-use crate::base::table::{self, Entry, Reader};
+use crate::base::table::{self, Entry};
 
 /// A loss that can be shared between threads and models.
 pub type SharedLoss = Arc<dyn Loss>;
@@ -149,10 +149,7 @@ pub fn all() -> Vec<&'static Entry<Vec<SharedLoss>>> {
 /// # Ok::<(), mercer::Error>(())
 /// ```
 pub fn parse(spec: &str) -> Result<Vec<SharedLoss>> {
-    let mut reader = Reader::new(spec.trim());
-    let (name, values) = reader.member()?;
-    reader.expect_end()?;
-    table::build("loss", &all(), &name, values)
+    table::parse("loss", &all(), spec)
 }
 
 #[cfg(test)]

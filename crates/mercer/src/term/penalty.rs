@@ -14,7 +14,7 @@ mod gamma;
 pub use gamma::Gamma;
 
 use crate::base::error::Result;
-use crate::base::table::{self, Entry, Parameter, Reader, Value};
+use crate::base::table::{self, Entry, Parameter, Value};
 
 /// One of the penalties.
 #[derive(Debug, Clone, PartialEq)]
@@ -98,10 +98,7 @@ pub fn all() -> Vec<&'static Entry<Penalty>> {
 impl Penalty {
     /// Reads a spec: `lasso`, `elastic-net(ratio=0.5)`, `tikhonov(gamma=first-differences)`, ….
     pub fn parse(spec: &str) -> Result<Self> {
-        let mut reader = Reader::new(spec.trim());
-        let (name, values) = reader.member()?;
-        reader.expect_end()?;
-        table::build("penalty", &all(), &name, values)
+        table::parse("penalty", &all(), spec)
     }
 
     /// The spec that [`parse`](Self::parse) reads back as this penalty (but for a Γ that is a matrix).

@@ -31,6 +31,18 @@ impl Training {
         self.points.rows()
     }
 
+    /// The rows as the kernel sees them.
+    #[doc(hidden)]
+    pub fn points(&self) -> &Points {
+        &self.points
+    }
+
+    /// Their targets, a column each.
+    #[doc(hidden)]
+    pub fn targets(&self) -> &Matrix {
+        &self.y
+    }
+
     /// Number of groups, where rows have them.
     pub fn groups(&self) -> Option<usize> {
         self.groups.as_deref().map(group_count)

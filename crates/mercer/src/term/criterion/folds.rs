@@ -149,7 +149,8 @@ fn sorted(mut parts: Vec<Vec<usize>>) -> Vec<Vec<usize>> {
 }
 
 /// Fisher–Yates with numbers that do not depend on the platform.
-pub(crate) fn shuffle(items: &mut [usize], random: &mut ChaCha8Rng) {
+#[doc(hidden)]
+pub fn shuffle(items: &mut [usize], random: &mut ChaCha8Rng) {
     for i in (1..items.len()).rev() {
         let j = (random.next_u64() % (i as u64 + 1)) as usize;
         items.swap(i, j);

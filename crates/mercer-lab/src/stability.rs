@@ -10,7 +10,7 @@
 //! use mercer::kernel::{Points, radial::Gaussian};
 //! use mercer::prelude::*;
 //! use mercer::solver::deletion::Divisor;
-//! use mercer::stability::Sample;
+//! use mercer_lab::stability::Sample;
 //!
 //! let x = Matrix::from_fn(30, 1, |i, _| 0.2 * i as f64);
 //! let y: Vec<f64> = (0..30).map(|i| (0.2 * i as f64).sin()).collect();
@@ -38,14 +38,13 @@ pub use scaling::{Power, ScalePoint, Scaling};
 pub use theorem::Assumptions;
 pub use transfer::Transfer;
 
-use crate::base::error::{Error, Result};
-use crate::fit::plan;
-use crate::linalg::Matrix;
-use crate::path::{Spectrum, Target};
-use crate::solve::deletion::{Deletions, Divisor};
-use crate::space;
-use crate::term::kernel::{Kernel, Points};
-use crate::term::loss::residual::Squared;
+use mercer::kernel::{Kernel, Points};
+use mercer::loss::residual::Squared;
+use mercer::plan::available_memory;
+use mercer::solver::deletion::{Deletions, Divisor};
+use mercer::space;
+use mercer::spectrum::{Spectrum, Target, power};
+use mercer::{Error, Matrix, Result};
 use observed::{Evaluation, coordinates, values};
 
 /// Rows and targets, decomposed without an offset.
@@ -64,7 +63,7 @@ impl Sample {
         kernel.check(points.features(), points.code_columns())?;
         let n = points.rows() as u64;
         // Gram matrix and basis, one more pair while they are made; coordinates and values of two sets of deletions.
-        let (needed, available) = (8 * 8 * n * n, plan::available_memory());
+        let (needed, available) = (8 * 8 * n * n, available_memory());
         if needed > available {
             let hint = "; certify fewer rows".to_owned();
             let what = "eight n × n matrices for all deletions";
@@ -150,7 +149,7 @@ impl Sample {
     /// The fit of all rows: ‖f‖ and its values at the rows.
     pub fn fit(&self, assume: &Assumptions) -> (f64, Vec<f64>) {
         let path = self.spectrum.path(&[&self.target]);
-        let found = crate::path::power::minimum(&path, assume.exponent, assume.lambda);
+        let found = power::minimum(&path, assume.exponent, assume.lambda);
         let norm = found.log_ridge.map_or(0.0, |t| path.norm(libm::exp(t)));
         (norm, values(&self.projected(), coordinates(&self.spectrum, &self.target, found.log_ridge)))
     }

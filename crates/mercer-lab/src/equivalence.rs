@@ -1,14 +1,14 @@
 //! Equivalence of learning algorithms: which parameter of one gives the function that another gives at its own, on a given
 //! training set, and whether that map depends on the set.
 //!
-//! Every algorithm here chooses a point of the ridge path (see [`crate::path::power`]): the powers λ‖f‖ᵐ, Ivanov's and
+//! Every algorithm here chooses a point of the ridge path (see [`mercer::spectrum::power`]): the powers λ‖f‖ᵐ, Ivanov's and
 //! Morozov's bounds, and the ridge under the names and factors of other programs. So between any two of them there is a map
 //! Φ(parameter, Z) with f_A = f_B on Z: *weak* equivalence. It is *strong* if Φ is the same for every Z; only then do
 //! properties that speak of changing sets, such as stability, carry over by themselves. With C(n) = max |Φ(λ, Z) − Φ(λ, Zⁱ)|
 //! over the deletions of one row, falling to 0 as n grows, weak equivalence can be enough.
 //!
 //! ```
-//! use mercer::equivalence::{Algorithm, Relation, Study};
+//! use mercer_lab::equivalence::{Algorithm, Relation, Study};
 //! use mercer::prelude::*;
 //!
 //! let x = Matrix::from_fn(40, 1, |i, _| i as f64 / 10.0);

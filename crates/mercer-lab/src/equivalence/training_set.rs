@@ -2,8 +2,8 @@
 
 use super::algorithm::Algorithm;
 use super::map::{self, Facts, Image, Place};
-use crate::base::error::{Error, Result};
-use crate::path::{Path, Spectrum, Target};
+use mercer::spectrum::{Curve, Path, Spectrum, Target};
+use mercer::{Error, Result};
 
 /// Training rows in the coordinates of their decomposition.
 #[derive(Debug)]
@@ -65,7 +65,7 @@ impl<'a> TrainingSet<'a> {
     /// Φ: the parameter at which `to` gives the function that `from` gives at `parameter`.
     ///
     /// ```
-    /// use mercer::equivalence::{Algorithm, TrainingSet};
+    /// use mercer_lab::equivalence::{Algorithm, TrainingSet};
     /// use mercer::spectrum::Spectrum;
     /// use mercer::Matrix;
     ///
@@ -115,8 +115,8 @@ impl<'a> TrainingSet<'a> {
             return Ok(None);
         };
         let gamma = |t: f64| libm::exp(t + libm::log(self.spectrum.weight_sum()));
-        let (z, d) = (&self.target.z, self.spectrum.eigenvalues());
-        let unit = libm::ldexp(1.0, self.target.power);
+        let ((z, power), d) = (self.target.scaled(), self.spectrum.eigenvalues());
+        let unit = libm::ldexp(1.0, power);
         let fit = |t: f64| z.iter().zip(d).map(|(z, d)| z / (d + gamma(t))).collect::<Vec<f64>>();
         let (u, v) = (fit(a), fit(b));
         let norm = |of: &dyn Fn(usize) -> f64| unit * (0..d.len()).map(|k| d[k] * of(k) * of(k)).sum::<f64>().sqrt();
@@ -140,7 +140,7 @@ impl<'a> TrainingSet<'a> {
     fn rounding(&self, algorithm: Algorithm, t: f64) -> f64 {
         let logs = 1.0 + t.abs() + map::log_parameter(algorithm, t, &mut self.path.clone(), self.facts).abs();
         let units = (self.y.len() as f64).sqrt() + logs;
-        let s = self.path.point(t).slope;
+        let s = self.path.clone().at(t).slope;
         8.0 * f64::EPSILON * units * (1.0 + s.sqrt() / self.slope(algorithm, t).abs())
     }
 }

@@ -1,8 +1,8 @@
 //! What is assumed, and what follows from it for every training set and every point.
 
-use crate::base::error::{Error, Result};
-use crate::solve::deletion::Divisor;
-use crate::term::loss::{Reads, SharedLoss};
+use mercer::loss::{Reads, SharedLoss};
+use mercer::solver::deletion::Divisor;
+use mercer::{Error, Result};
 
 /// A problem (1/n) Σ ℓ(yᵢ, f(xᵢ)) + λ‖f‖ᵐ without offset, with bounds that must hold for every row there can be.
 #[derive(Debug, Clone)]
@@ -132,13 +132,13 @@ impl Assumptions {
 /// ln(eᵃ + eᵇ).
 fn log_sum(a: f64, b: f64) -> f64 {
     let largest = a.max(b);
-    if largest == f64::NEG_INFINITY { largest } else { crate::linalg::log_sum_exp(&[a, b]) }
+    if largest == f64::NEG_INFINITY { largest } else { mercer::linalg::log_sum_exp(&[a, b]) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::term::loss::residual::Squared;
+    use mercer::loss::residual::Squared;
     use std::sync::Arc;
 
     fn assume(exponent: f64) -> Assumptions {

@@ -9,14 +9,11 @@ use super::decay::Decay;
 use super::map::Image;
 use super::relation::Relation;
 use super::training_set::{Agreement, TrainingSet};
-use crate::base::error::{Error, Result};
-use crate::base::watch::Observer;
-use crate::data::Design;
-use crate::fit::Fitted;
-use crate::linalg::Matrix;
-use crate::path::Spectrum;
-use crate::term::criterion::folds::shuffle;
-use crate::term::kernel::{Kernel, Points};
+use mercer::criterion::folds::shuffle;
+use mercer::data::Design;
+use mercer::kernel::{Kernel, Points};
+use mercer::spectrum::Spectrum;
+use mercer::{Error, Fitted, Matrix, Observer, Result};
 
 /// What is compared, and on which sets.
 #[derive(Clone)]

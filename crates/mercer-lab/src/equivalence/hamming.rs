@@ -4,8 +4,8 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 
-use crate::base::error::{Error, Result};
-use crate::data::{Column, Frame, Reading};
+use mercer::data::{Column, Frame, Reading};
+use mercer::{Error, Result};
 
 /// How two training sets differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,7 +43,7 @@ impl HammingDistance {
 /// Of two lists of anything that can be compared, whatever their order.
 ///
 /// ```
-/// use mercer::equivalence::hamming_of_lists;
+/// use mercer_lab::equivalence::hamming_of_lists;
 ///
 /// assert_eq!(hamming_of_lists(&["a", "b", "b"], &["b", "c"]).distance(), 2);
 /// ```

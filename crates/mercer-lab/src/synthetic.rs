@@ -5,8 +5,8 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 use rand_distr::{Distribution, StandardNormal};
 
-use crate::base::error::{Error, Result, nearest};
-use crate::data::{Column, Frame};
+use mercer::data::{Column, Frame};
+use mercer::error::{Error, Result, nearest};
 
 /// A data set that can be generated.
 #[derive(Debug, Clone, Copy)]

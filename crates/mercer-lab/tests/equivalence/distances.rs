@@ -1,5 +1,5 @@
 use mercer::data::{Column, Frame};
-use mercer::equivalence::{hamming, hamming_of_lists};
+use mercer_lab::equivalence::{hamming, hamming_of_lists};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 

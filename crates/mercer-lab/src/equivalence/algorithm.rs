@@ -1,9 +1,9 @@
 //! The axis of algorithms: ways to say which point of the ridge path is meant.
 
 use super::convention::{self, Convention};
-use crate::base::error::{Error, Result};
-use crate::base::table::{self, Entry, Parameter, Reader};
-use crate::term::kernel::Kernel;
+use mercer::kernel::Kernel;
+use mercer::table::{self, Entry, Parameter};
+use mercer::{Error, Result};
 
 /// A regularised least-squares algorithm with one parameter. Its solutions are points of the ridge path.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -80,10 +80,7 @@ impl Algorithm {
 
     /// Reads a spec: `power(exponent=1.5)`, `ridge`, `ivanov`, `scikit-learn`, ….
     pub fn parse(spec: &str) -> Result<Self> {
-        let mut reader = Reader::new(spec.trim());
-        let (name, values) = reader.member()?;
-        reader.expect_end()?;
-        table::build("algorithm", &all(), &name, values)
+        table::parse("algorithm", &all(), spec)
     }
 
     /// The spec that [`parse`](Self::parse) reads back as this algorithm.

@@ -1,4 +1,4 @@
-use mercer::equivalence::{Image, Place, TrainingSet};
+use mercer_lab::equivalence::{Image, Place, TrainingSet};
 
 use crate::lab::{Problem, algorithm, uniform};
 

@@ -11,8 +11,8 @@
 use super::Sample;
 use super::observed::Observed;
 use super::theorem::Assumptions;
-use crate::base::error::Result;
-use crate::solve::deletion::Divisor;
+use mercer::Result;
+use mercer::solver::deletion::Divisor;
 
 /// The constants of the transfer from ridge regression, measured on one training set (1/n kept at deletions).
 #[derive(Debug, Clone, PartialEq)]
@@ -78,12 +78,12 @@ impl Sample {
 
     /// ‖df_μ/dμ‖ = (Σ d (n z/(d + nμ)²)²)^½, which falls with μ.
     fn path_slope(&self, ridge: f64) -> f64 {
-        let n = self.rows() as f64;
-        let each = self.target.z.iter().zip(self.spectrum.eigenvalues()).map(|(z, d)| {
+        let (n, (z, power)) = (self.rows() as f64, self.target.scaled());
+        let each = z.iter().zip(self.spectrum.eigenvalues()).map(|(z, d)| {
             let slope = n * z / ((d + n * ridge) * (d + n * ridge));
             d * slope * slope
         });
-        libm::ldexp(each.sum::<f64>().sqrt(), self.target.power)
+        libm::ldexp(each.sum::<f64>().sqrt(), power)
     }
 }
 
@@ -97,7 +97,7 @@ fn bound_slope(at: &Assumptions) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::term::loss::residual::Squared;
+    use mercer::loss::residual::Squared;
     use std::sync::Arc;
 
     #[test]

@@ -7,7 +7,7 @@ use crate::linalg::exponent_of;
 
 /// What the search for stationary points needs to know of a path at t = log μ.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct CurvePoint {
+pub struct CurvePoint {
     /// log N(μ), in the target's own units.
     pub log_norm: f64,
     /// s = −½ d log N / d t, between 0 and 1.
@@ -24,7 +24,7 @@ impl CurvePoint {
 }
 
 /// A ridge path on which stationary points are sought: the whole data's, or that of the data without a row.
-pub(crate) trait Curve {
+pub trait Curve {
     /// N, its slope and R at t = log μ.
     fn at(&mut self, t: f64) -> CurvePoint;
     /// W: γ = W eᵗ.

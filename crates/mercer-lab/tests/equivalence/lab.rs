@@ -1,11 +1,11 @@
 //! Random problems, and every algorithm solved in another way.
 
-use mercer::equivalence::Algorithm;
 use mercer::kernel::{self, Points, SharedKernel};
 use mercer::prelude::*;
 use mercer::solver::constrained::Constraint;
 use mercer::space;
 use mercer::spectrum::Spectrum;
+use mercer_lab::equivalence::Algorithm;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 

@@ -1,8 +1,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use mercer::equivalence::{Algorithm, Comparison, Relation, Study};
 use mercer::prelude::*;
+use mercer_lab::equivalence::{Algorithm, Comparison, Relation, Study};
 
 fn fitted(rows: usize, kernel: &str, features: usize) -> Fitted {
     let x = Matrix::from_fn(rows, features, |i, j| libm::sin(1.0 + 12.9898 * (i * features + j) as f64 * 1.7) * 2.0);

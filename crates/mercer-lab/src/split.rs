@@ -7,19 +7,15 @@
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 
-use crate::base::error::{Error, Result};
-use crate::choose::select::{Choice, Extras, Judge, Search, useful_ridges};
-use crate::data::{Column, Design, Frame, Roles};
-use crate::fit::Fit;
-use crate::linalg::{Matrix, multiply};
-use crate::path::power;
-use crate::path::{Path, Spectrum, Target};
-use crate::space;
-use crate::space::low_rank::factor_if_possible;
-use crate::term::criterion::folds::shuffle;
-use crate::term::criterion::{Criterion, Folds};
-use crate::term::kernel::kernel_for;
-use crate::term::kernel::{Kernel, Points, SharedKernel};
+use mercer::criterion::{Criterion, folds::shuffle};
+use mercer::data::{Column, Frame, Roles};
+use mercer::kernel::{Kernel, Points};
+use mercer::linalg::{Matrix, multiply};
+use mercer::low_rank::factor_if_possible;
+use mercer::select::{self, Choice, useful_ridges};
+use mercer::space;
+use mercer::spectrum::{Path, Spectrum, Target, power};
+use mercer::{Error, Fit, Result};
 
 /// A factor whose residual is this share of the diagonal is the matrix, to rounding.
 const ROUNDING: f64 = 1e-14;
@@ -46,30 +42,22 @@ pub fn divide(rows: usize, share: f64, seed: u64) -> (Vec<usize>, Vec<usize>) {
     (order, rest)
 }
 
-impl Fit {
-    /// This fit's kernel with its numbers, as the rows of a table give them.
-    pub fn kernel_of(&self, frame: &Frame, roles: &Roles) -> Result<SharedKernel> {
-        kernel_for(&self.only_kernel()?, &Design::new(frame, roles, self.encoding())?)
-    }
-
-    /// Decomposes the training rows with this fit's kernel, scaling and offset, and keeps the test rows beside them.
-    /// The kernel must be a single one, and the target, too.
-    pub fn split(&self, training: &Frame, test: &Frame, roles: &Roles) -> Result<Split> {
-        let design = Design::new(training, roles, self.encoding())?;
+impl Split {
+    /// Decomposes the training rows with the kernel, the scaling and the offset of a fit, and keeps the test rows beside them.
+    /// There must be one kernel and one target, and no weights.
+    pub fn of(fit: &Fit, training: &Frame, test: &Frame, roles: &Roles) -> Result<Self> {
+        let (design, kernel) = fit.prepared(training, roles)?;
         if design.y.cols() != 1 || design.weights.is_some() {
             return Err(Error::argument("a split", "of one target, without weights", design.y.cols()));
         }
-        let kernel = kernel_for(&self.only_kernel()?, &design)?;
         let (points, complete) = design.encoder.encode(test)?;
         let Column::Number(all) = test.column(&design.targets[0])? else {
             return Err(Error::Column { column: design.targets[0].clone(), problem: "must hold numbers".into() });
         };
         let seen: Vec<f64> = all.iter().zip(&complete).filter(|(_, complete)| **complete).map(|(y, _)| *y).collect();
-        Split::new(&*kernel, &design.points, design.y.col(0), &points.only(&complete), seen, self.problem().offset)
+        Split::new(&*kernel, &design.points, design.y.col(0), &points.only(&complete), seen, fit.problem().offset)
     }
-}
 
-impl Split {
     /// From encoded rows. Where a factor of at most half the rank has a residual at rounding level, it takes the place of
     /// the matrix.
     pub fn new(
@@ -126,38 +114,12 @@ impl Split {
 
     /// A criterion of the training rows for several exponents, each with several λ in rising order: `[exponent][λ]`.
     pub fn judge(&self, criterion: &Criterion, asked: &[(f64, Vec<f64>)], seed: u64) -> Result<Vec<Vec<f64>>> {
-        let extras = self.extras(criterion, seed)?;
-        let targets = [&self.target];
-        let judge = Judge::new(&self.spectrum, &targets, criterion, &extras, None)?.ok_or_else(nothing_to_judge)?;
-        let logarithms: Vec<(f64, Vec<f64>)> = asked
-            .iter()
-            .map(|(exponent, lambdas)| (*exponent, lambdas.iter().map(|lambda| libm::log(*lambda)).collect()))
-            .collect();
-        let scores = judge.scores(&logarithms);
-        Ok(scores.iter().map(|scores| scores.iter().map(|score| score.value).collect()).collect())
+        select::scores_of_target(&self.spectrum, &self.target, criterion, asked, seed)
     }
 
     /// The best of these exponents and any λ, by a criterion of the training rows.
     pub fn choose(&self, criterion: &Criterion, exponents: &[f64], seed: u64) -> Result<Choice> {
-        let extras = self.extras(criterion, seed)?;
-        let targets = [&self.target];
-        let judge = Judge::new(&self.spectrum, &targets, criterion, &extras, None)?.ok_or_else(nothing_to_judge)?;
-        let search = Search {
-            exponents: exponents.to_vec(),
-            lambdas: None,
-            refine: true,
-            preferred: None,
-            one_standard_error: false,
-        };
-        Ok(search.run(&judge, &[0]).ok_or_else(nothing_to_judge)?.best)
-    }
-
-    fn extras(&self, criterion: &Criterion, seed: u64) -> Result<Extras> {
-        let folds = match criterion {
-            Criterion::KFold(rule) => Some(Folds::draw(rule, self.spectrum.rows(), None, seed)?),
-            _ => None,
-        };
-        Ok(Extras { folds, unlabelled: None })
+        select::best_for_target(&self.spectrum, &self.target, criterion, exponents, seed)
     }
 
     /// Ridges over the whole useful part of the path, rising.
@@ -173,25 +135,22 @@ impl Split {
         let values = multiply(&self.cross, &alpha);
         let rows = self.test.len().max(1) as f64;
         let error = |column: &[f64]| -> f64 {
-            let residuals = column.iter().zip(&self.test).map(|(f, y)| y - f - self.target.mean);
+            let residuals = column.iter().zip(&self.test).map(|(f, y)| y - f - self.target.mean());
             (residuals.map(|e| e * e).sum::<f64>() / rows).sqrt()
         };
         (0..ridges.len()).map(|l| error(values.col(l))).collect()
     }
 }
 
-fn nothing_to_judge() -> Error {
-    Error::argument("the target", "one that varies, in at least two rows", "a constant")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::Scale;
     use crate::synthetic::generator;
-    use crate::term::kernel::parse;
+    use mercer::criterion::Folds;
+    use mercer::data::Scale;
+    use mercer::kernel::parse;
 
-    fn rmse(model: &crate::Model, test: &Frame) -> f64 {
+    fn rmse(model: &mercer::Model, test: &Frame) -> f64 {
         let Column::Number(y) = test.column("y").unwrap() else { panic!("numbers") };
         let predicted = model.predict_frame(test).unwrap().swap_remove(0);
         let squares = y.iter().zip(predicted).map(|(y, f)| (y - f.unwrap()).powi(2));
@@ -210,7 +169,7 @@ mod tests {
             let (training, test) = (frame.select_rows(&first), frame.select_rows(&second));
             let fit = Fit::with_shared(parse(kernel).unwrap()).scale(Scale::Standard);
             let fit = if offset { fit } else { fit.without_offset() };
-            let split = fit.split(&training, &test, &roles).unwrap();
+            let split = Split::of(&fit, &training, &test, &roles).unwrap();
             assert_eq!(split.factor().is_some(), rows > 300);
             for (exponent, lambda) in [(2.0, 1e-3), (1.3, 1e-2), (0.6, 1e-2), (0.4, 1e3)] {
                 let model = fit.clone().exponent(exponent).lambda(lambda).fit_frame(&training, &roles).unwrap().model;
@@ -226,8 +185,7 @@ mod tests {
                     let kept: Vec<usize> = (0..first.len()).filter(|row| !group.contains(row)).collect();
                     let held_out = training.select_rows(group);
                     // Scaling and lengthscale stay those of all training rows: folds share the decomposition.
-                    let design = Design::new(&training, &roles, fit.encoding()).unwrap();
-                    let kernel = kernel_for(&parse(kernel).unwrap(), &design).unwrap();
+                    let (design, kernel) = fit.prepared(&training, &roles).unwrap();
                     let y = |rows: &[usize]| rows.iter().map(|r| design.y.get(*r, 0)).collect::<Vec<f64>>();
                     let (inside, outside) = (design.points.subset(&kept), design.points.subset(group));
                     let part = Split::new(&*kernel, &inside, &y(&kept), &outside, y(group), offset).unwrap();

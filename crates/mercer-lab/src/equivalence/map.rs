@@ -4,10 +4,9 @@
 //! ½ log N for Ivanov's bound, ½ log R for Morozov's, log factor ± t for the ridge under other names.
 
 use super::algorithm::Algorithm;
-use crate::base::error::{Error, Result};
-use crate::path::power;
-use crate::path::{Curve, Remembered};
-use crate::solve::constrained::{Constraint, Met};
+use mercer::solver::constrained::{Constraint, Met};
+use mercer::spectrum::{Curve, power};
+use mercer::{Error, Result};
 
 /// What a map needs of a training set beside its path.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -83,8 +82,7 @@ pub(crate) fn place(algorithm: Algorithm, log_parameter: f64, curve: &mut impl C
     }
     Ok(match algorithm {
         Algorithm::Power { exponent } => {
-            let mut remembered = Remembered::new(curve);
-            power::minimise(&mut remembered, exponent, log_parameter, None).log_ridge.map_or(Place::Zero, Place::Ridge)
+            power::minimum_on(curve, exponent, log_parameter).log_ridge.map_or(Place::Zero, Place::Ridge)
         }
         Algorithm::Ivanov => bounded(Constraint::NormAtMost(libm::exp(log_parameter)), curve),
         Algorithm::Morozov => {
@@ -172,7 +170,7 @@ pub(crate) fn slope(algorithm: Algorithm, t: f64, curve: &mut impl Curve) -> f64
 
 /// Whether of all stationary points the one at t is the global minimum.
 fn is_minimum(exponent: f64, log_lambda: f64, t: f64, curve: &mut impl Curve) -> bool {
-    let minimum = power::minimise(&mut Remembered::new(curve), exponent, log_lambda, None);
+    let minimum = power::minimum_on(curve, exponent, log_lambda);
     let far = |other: f64| (other - t).abs();
     let nearest = minimum.stationary.iter().map(|point| point.log_ridge).min_by(|a, b| far(*a).total_cmp(&far(*b)));
     match (minimum.log_ridge, nearest) {

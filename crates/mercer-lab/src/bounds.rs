@@ -12,10 +12,11 @@
 //!
 //! A β-stable algorithm with a loss of at most B has R ≤ R̂ + 2β + (4nβ + B)√(ln(1/δ)/2n) (Bousquet and Elisseeff).
 
-use crate::base::error::{Error, Result};
-use crate::solve::deletion::Divisor;
+use mercer::loss::Loss;
+use mercer::solver::deletion::Divisor;
+use mercer::{Error, Result};
+
 use crate::stability::Assumptions;
-use crate::term::loss::Loss;
 
 /// Which inequality.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -210,8 +211,8 @@ fn first_rows(from: f64, holds: impl Fn(f64) -> bool) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::term::loss;
-    use crate::term::loss::residual::Squared;
+    use mercer::loss;
+    use mercer::loss::residual::Squared;
     use std::sync::Arc;
 
     /// C_y = 2, κ = ½, λ = ¼, m = 2: Λ = 4, M = 4, as in the theorem's own test.

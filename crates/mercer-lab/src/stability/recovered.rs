@@ -1,8 +1,7 @@
 //! The training rows of a model that still has them.
 
 use super::Sample;
-use crate::base::error::{Error, Result};
-use crate::model::Model;
+use mercer::{Error, Model, Result};
 
 const MUST: &str = "a kernel model of one target by the squared loss, without weights, that keeps all its rows";
 
@@ -19,7 +18,7 @@ impl Sample {
         match model.training() {
             None => refuse("one that does not hold its rows with their targets"),
             Some(training) if training.is_weighted() => refuse("one whose rows have weights"),
-            Some(training) => Sample::new(&*model.kernel, &training.points, training.y.col(0)),
+            Some(training) => Sample::new(&**model.kernel(), training.points(), training.targets().col(0)),
         }
     }
 }

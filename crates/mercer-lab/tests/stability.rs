@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use mercer::bounds::{Evidence, Kind};
 use mercer::kernel::{self, Points};
 use mercer::loss::residual::Squared;
 use mercer::prelude::*;
 use mercer::solver::deletion::Divisor;
-use mercer::stability::{Observed, Sample};
+use mercer_lab::bounds::{Evidence, Kind};
+use mercer_lab::stability::{Observed, Sample};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 

@@ -5,9 +5,9 @@ use rand_chacha::rand_core::SeedableRng;
 
 use super::Sample;
 use super::theorem::Assumptions;
-use crate::base::error::Result;
-use crate::solve::deletion::Divisor;
-use crate::term::criterion::folds::shuffle;
+use mercer::Result;
+use mercer::criterion::folds::shuffle;
+use mercer::solver::deletion::Divisor;
 
 /// Numbers of rows that are tried.
 const SIZES: usize = 6;

@@ -1,10 +1,10 @@
 //! How much the squared loss changed when each row was left out, from exact deletions.
 
 use super::theorem::Assumptions;
-use crate::linalg::{Matrix, multiply};
-use crate::path::{Spectrum, Target};
-use crate::solve::deletion::{Deletions, Divisor};
-use crate::term::loss::Loss;
+use mercer::linalg::{Matrix, multiply};
+use mercer::loss::Loss;
+use mercer::solver::deletion::{Deletions, Divisor};
+use mercer::spectrum::{Spectrum, Target};
 
 /// The largest changes over all deletions of one training set, each taken over more than the one before it.
 #[derive(Debug, Clone, PartialEq)]
@@ -96,10 +96,11 @@ pub(super) struct Evaluation<'a> {
 
 /// z/(d + γ) in the target's own units: f in the basis of the spectrum.
 pub(super) fn coordinates(spectrum: &Spectrum, target: &Target, log_ridge: Option<f64>) -> Vec<f64> {
-    let Some(t) = log_ridge else { return vec![0.0; target.z.len()] };
+    let (z, power) = target.scaled();
+    let Some(t) = log_ridge else { return vec![0.0; z.len()] };
     let gamma = libm::exp(t + libm::log(spectrum.weight_sum()));
-    let each = target.z.iter().zip(spectrum.eigenvalues());
-    each.map(|(z, d)| if *d > 0.0 { libm::ldexp(z / (d + gamma), target.power) } else { 0.0 }).collect()
+    let each = z.iter().zip(spectrum.eigenvalues());
+    each.map(|(z, d)| if *d > 0.0 { libm::ldexp(z / (d + gamma), power) } else { 0.0 }).collect()
 }
 
 /// f at rows in the spectrum's coordinates.

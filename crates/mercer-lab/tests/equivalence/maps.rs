@@ -1,6 +1,6 @@
 use mercer::Matrix;
-use mercer::equivalence::{Algorithm, Image, Place, TrainingSet};
 use mercer::spectrum::Spectrum;
+use mercer_lab::equivalence::{Algorithm, Image, Place, TrainingSet};
 use rand_chacha::ChaCha8Rng;
 
 use crate::lab::{Problem, algorithm, uniform};
