@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::PenaltyFit;
-use crate::base::error::Result;
+use crate::base::error::{Error, Result};
 use crate::fit::Curve;
 use crate::linalg::side_by_side;
 use crate::solve::linear::{
@@ -142,7 +142,7 @@ impl PenaltyFit {
             let mut out = Vec::new();
             for lambda in &lambdas {
                 if !go_on() {
-                    return Err(crate::Error::Interrupted);
+                    return Err(Error::Interrupted);
                 }
                 let (train_y, train_weights) = (pick(y, &kept), train_weights.as_deref());
                 let fit = observed_tikhonov(&train, &train_y, train_weights, *lambda, gamma, self.offset, go_on)?;

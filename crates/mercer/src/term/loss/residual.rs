@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::{Loss, Reads, Shape, SharedLoss, Tube};
+use crate::base::error::Result;
 use crate::base::table::{Arguments, Entry, Parameter, Value};
 
 pub(super) const ENTRIES: &[Entry<Vec<SharedLoss>>] = &[
@@ -58,7 +59,7 @@ pub(super) const ENTRIES: &[Entry<Vec<SharedLoss>>] = &[
 const BETWEEN: &str = "between 0 and 1, or a list of such numbers";
 const EPSILON: Parameter = Parameter { name: "epsilon", default: "0.1", about: "at least 0, in units of the target" };
 
-fn epsilon(arguments: &Arguments) -> crate::Result<f64> {
+fn epsilon(arguments: &Arguments) -> Result<f64> {
     arguments.number("epsilon", 0.1, "at least 0", |x| x >= 0.0)
 }
 
