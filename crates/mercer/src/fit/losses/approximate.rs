@@ -69,7 +69,7 @@ pub(super) fn of_model(problem: &Problem<'_>, gram: &Matrix, point: &RidgePoint)
         let unit = 2.0 * total * point.ridge / weight(i);
         let tube = match loss.shape() {
             Shape::Smooth(smooth) => {
-                let curvature = (smooth.curvature)(y[i], point.fitted[i] + point.offset);
+                let curvature = smooth.curvature(y[i], point.fitted[i] + point.offset);
                 return Part::Active(unit / curvature.max(1e-14));
             }
             shape => match shape.tube() {

@@ -12,7 +12,6 @@ use crate::fit::plan::{self, Method, Plan};
 use crate::fit::{Curve as Tested, Fitted, Judged, Tried};
 use crate::linalg::Matrix;
 use crate::solve::convex::Problem;
-use crate::solve::convex::linear::margin_loss;
 use crate::solve::dual::{SINGLE_PRECISION_GAP, SingleGram};
 use crate::solve::linear::softmax;
 use crate::space;
@@ -107,13 +106,12 @@ impl LossFit {
 
     pub(super) fn method(&self, targets: &Targets, kernels: &[SharedKernel]) -> Method {
         let is_linear = kernels.iter().all(|kernel| kernel.linear_scale().is_some());
-        let is_margin = self.losses.iter().flatten().all(|loss| margin_loss(&**loss).is_some());
         let is_approximate = self.fixed().is_none() && self.criterion == Criterion::LeaveOneOut;
         let is_tall = targets.design.points.features() < targets.design.rows();
         let is_multinomial = targets.groups.iter().any(Group::is_multinomial);
         let is_few = !is_multinomial
             || targets.groups.iter().all(|g| softmax::suits(targets.design.points.features(), g.outputs.len()));
-        if is_linear && is_margin && is_tall && !is_approximate && is_few && is_tame(targets) {
+        if is_linear && is_tall && !is_approximate && is_few && is_tame(targets) {
             return Method::Features;
         }
         let is_tube = matches!(self.losses[0][0].shape(), Shape::Tube(_));

@@ -4,7 +4,7 @@ use super::targets::{Group, Kind};
 use crate::base::error::Result;
 use crate::linalg::Matrix;
 use crate::solve::convex::exponent::{self, PowerPoint};
-use crate::solve::convex::linear::{Primal, margin_loss};
+use crate::solve::convex::linear::Primal;
 use crate::solve::convex::multinomial::{Multinomial, MultinomialPoint};
 use crate::solve::convex::newton::Newton;
 use crate::solve::convex::tube::Dual;
@@ -106,9 +106,9 @@ impl Rows<'_> {
         let Penalty { exponent, lambda, .. } = penalty;
         // The solvers measure their gap in units of a ridge problem's objective: this one's at exponent 2, else at most twice it.
         let tolerance = if exponent == 2.0 { OWN_UNITS } else { OTHER_UNITS } * penalty.tolerance;
-        if let (true, Some(scale), Some(margin)) = (self.in_features, self.kernel.linear_scale(), margin_loss(loss)) {
+        if let (true, Some(scale)) = (self.in_features, self.kernel.linear_scale()) {
             let x = Features::Dense(self.points.to_matrix());
-            let solver = Primal { problem, x: &x, scale, loss: margin, go_on: self.go_on };
+            let solver = Primal { problem, x: &x, scale, loss: loss.margin(), go_on: self.go_on };
             return exponent::minimise(&problem, &solver, exponent, lambda, tolerance, start);
         }
         match (loss.shape(), self.gram) {

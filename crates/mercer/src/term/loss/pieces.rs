@@ -1,9 +1,10 @@
-//! The losses of linear classifiers and support vector regression.
+//! Losses as the solvers on features see them: values, slopes, conjugates and ramps in closed form.
 
+use super::{Shape, Smooth};
 use crate::base::error::{Error, Result};
 
 /// loss(y, f), with m = yf for labels y = ±1 and r = y − f for numbers.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy)]
 pub enum MarginLoss {
     /// ln(1 + e⁻ᵐ).
     Logistic,
@@ -19,6 +20,8 @@ pub enum MarginLoss {
     Huber(f64),
     /// q·r for r ≥ 0, (q − 1)·r below.
     Pinball(f64),
+    /// Any other loss of numbers with a derivative everywhere.
+    Smooth(Smooth),
 }
 
 use MarginLoss::{EpsilonInsensitive, Hinge, Huber, Logistic, Pinball, SquaredEpsilonInsensitive, SquaredHinge};
@@ -33,6 +36,14 @@ pub(crate) struct Ramp {
 }
 
 impl MarginLoss {
+    /// Of a loss for numbers whose shape is smooth.
+    pub(super) fn of_smooth(shape: Shape) -> Self {
+        match shape {
+            Shape::Smooth(smooth) => MarginLoss::Smooth(smooth),
+            Shape::Quadratic | Shape::Tube(_) => SquaredEpsilonInsensitive(0.0),
+        }
+    }
+
     /// Whether labels ±1 are wanted.
     pub fn is_classification(self) -> bool {
         matches!(self, Logistic | Hinge | SquaredHinge)
@@ -62,6 +73,7 @@ impl MarginLoss {
                 let r = y - f;
                 if r >= 0.0 { quantile * r } else { (quantile - 1.0) * r }
             }
+            MarginLoss::Smooth(smooth) => smooth.value(y, f),
         }
     }
 
@@ -90,6 +102,7 @@ impl MarginLoss {
                 if r.abs() <= threshold { (r, 1.0) } else { (threshold * r.signum(), 0.0) }
             }
             Pinball(quantile) => (if y > f { quantile } else { quantile - 1.0 }, 0.0),
+            MarginLoss::Smooth(smooth) => (smooth.slope(y, f), smooth.curvature(y, f)),
         }
     }
 
@@ -102,6 +115,7 @@ impl MarginLoss {
             SquaredEpsilonInsensitive(_) => u,
             Huber(threshold) => u.clamp(-threshold, threshold),
             Pinball(quantile) => u.clamp(quantile - 1.0, quantile),
+            MarginLoss::Smooth(smooth) => u.clamp(smooth.slopes[0], smooth.slopes[1]),
         }
     }
 
@@ -120,6 +134,7 @@ impl MarginLoss {
             SquaredEpsilonInsensitive(epsilon) => u * y - epsilon * u.abs() - 0.25 * u * u,
             Huber(_) => u * y - 0.5 * u * u,
             Pinball(_) => u * y,
+            MarginLoss::Smooth(smooth) => smooth.dual(y, u),
         }
     }
 
@@ -180,7 +195,7 @@ mod tests {
                     let step = 1e-5;
                     let numeric = (loss.value(y, f - step) - loss.value(y, f + step)) / (2.0 * step);
                     assert!((numeric - u).abs() < 1e-4, "{loss:?} {y} {f}");
-                    if loss == Logistic {
+                    if matches!(loss, Logistic) {
                         let change = loss.slope_and_curvature(y, f - step).0 - loss.slope_and_curvature(y, f + step).0;
                         assert!((change / (2.0 * step) - curvature).abs() < 1e-6);
                     }
