@@ -80,7 +80,7 @@ pub fn run(setting: &Setting) -> anyhow::Result<Findings> {
         "The paper says that its procedure guarantees nothing and works well in practice. In the run of docs/replication.md, where ‖f‖ is large beside λ (targets \
          as they are, λ up to 1), that is so. Where λ is large the minimiser is f = 0, which it never considers, so that it \
          returns a local minimum, a maximum or nothing; and near the λ at which the minimum jumps its ten starts can all \
-         end at the wrong root. Mercer isolates all roots by bounds on the derivatives (solver/power.rs) and compares \
+         end at the wrong root. Mercer isolates all roots by bounds on the derivatives (path/power.rs) and compares \
          them with f = 0.",
     );
     findings.remark(

@@ -2,7 +2,7 @@
 //! predictions. Exact for every exponent, from one decomposition, without refits.
 //!
 //! At the ridge γᵢ of its own, the fit without row i is the fit of all rows to targets in which yᵢ lies on the fitted function
-//! (see `spectrum/deleted.rs`): in the basis of the decomposition f₋ᵢ has the coordinates uᵢ = (z − c qᵢ)/(d + γᵢ), so that
+//! (see `path/deleted.rs`): in the basis of the decomposition f₋ᵢ has the coordinates uᵢ = (z − c qᵢ)/(d + γᵢ), so that
 //! ‖f₋ᵢ‖² = Σ d uᵢ², ‖f − f₋ᵢ‖² = Σ d (u − uᵢ)², and f₋ᵢ(x) is a product of uᵢ with the new row's coordinates.
 
 mod groups;
