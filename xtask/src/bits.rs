@@ -41,7 +41,20 @@ Usage: cargo xtask bits [OPTIONS]
   --list                 print the cases and their command lines
   --times                print the seconds that each case took
 
-On the machine class that recorded the file every hash must agree; elsewhere figures are compared to a tolerance.
+Every case runs one or several command lines in an empty folder. What is compared, and the columns of bits.tsv:
+
+  exit         exit codes of the command lines; messages are not compared, since they may be reworded
+  model        model files, moments and ONNX, without program version, provenance and checksum
+  predictions  rows of the tables that were written
+  numbers      all numbers in JSON, in order of size
+  json         all of JSON with its names and texts, and the headers of tables
+  tolerance    relative difference that figures may have on another machine: 100 times as much as they change when
+               the tables change by one unit in the last place, at least 1e-6; from 0.1 on rounding decides
+  lambda, criterion, norm, sum
+               figures to seven digits; sum is that of the predictions, or of x/(1 + |x|) over the numbers in JSON
+
+Times, memory and file sizes are left out everywhere. On the machine class that recorded bits.tsv (processor, instruction
+sets, caches) every hash must agree; on another one exit codes and figures are compared, and a line says so.
 Exit codes: 0 no difference, 1 differences, 2 the comparison failed.
 ";
 
