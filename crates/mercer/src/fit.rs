@@ -167,7 +167,8 @@ impl Fitted {
     /// What is odd about the targets, or about the model's errors.
     pub fn notes(&self) -> Vec<Note> {
         let mut notes = notes::of_targets(&self.design, &self.model.summaries);
-        notes.extend(notes::of_errors(&self.model.summaries, &self.forward));
+        notes.extend(notes::of_order(&self.design, &self.model.summaries));
+        notes.extend(notes::of_errors(&self.design, &self.model.summaries, &self.forward));
         notes
     }
 }

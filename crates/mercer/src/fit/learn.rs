@@ -163,10 +163,12 @@ impl Learned {
 
     /// What is odd about targets of numbers.
     pub fn notes(&self) -> Vec<Note> {
-        match self.model.meaning() {
+        let mut notes = match self.model.meaning() {
             Meaning::Classes { .. } => Vec::new(),
             Meaning::Numbers | Meaning::Quantiles { .. } => notes::of_targets(&self.design, &self.model.summaries),
-        }
+        };
+        notes.extend(notes::of_order(&self.design, &self.model.summaries));
+        notes
     }
 
     /// For linear functions with the logistic loss: the models (targets or classes) whose rows a linear function separates from all

@@ -95,6 +95,8 @@ pub struct LinearTrial {
     pub support: Vec<usize>,
     /// Which λ was chosen.
     pub chosen: usize,
+    /// With folds: the mean squared error of the mean of each fold's training rows.
+    pub mse_of_means: Option<f64>,
 }
 
 impl LinearFitted {
@@ -107,10 +109,16 @@ impl LinearFitted {
     pub fn notes(&self) -> Vec<Note> {
         let summaries = &self.model.summaries;
         let mut notes = notes::of_targets(&self.design, summaries);
+        notes.extend(notes::of_order(&self.design, summaries));
         for (summary, deviation) in summaries.iter().zip(self.design.deviations()) {
             let squared = |held_out: &HeldOut| (held_out.measure == "squared").then_some(held_out.value);
-            if let Some(value) = summary.held_out.as_ref().and_then(squared).filter(|_| deviation > 0.0) {
-                notes.extend(notes::no_better(summary, 1.0 - value / (deviation * deviation), "cross-validation"));
+            let trial = self.tried.iter().find(|trial| trial.target == summary.target);
+            let of_means = trial.and_then(|trial| trial.mse_of_means).filter(|_| deviation > 0.0);
+            if let Some((value, of_means)) = summary.held_out.as_ref().and_then(squared).zip(of_means) {
+                let is_forward = summary.chosen_by.as_deref().is_some_and(|spec| spec.starts_with("forward"));
+                let held_out = if is_forward { notes::FORWARD } else { "cross-validation" };
+                let r2 = 1.0 - value / (deviation * deviation);
+                notes.extend(notes::no_better(summary, r2, (value, of_means), held_out));
             }
         }
         // A column of categories has one feature for each, of which one is too many beside the offset.

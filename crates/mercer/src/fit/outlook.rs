@@ -24,6 +24,27 @@ impl Fit {
         self.forecast_design(&Design::new(frame, roles, self.encoding())?)
     }
 
+    /// Whether a fit to these rows stays within the memory that it may use. Measures and fits nothing.
+    pub fn fits_into_memory(&self, design: &Design) -> Result<bool> {
+        self.check_settings()?;
+        if self.criterion == Criterion::LeaveOneOut && design.whole_groups().is_some() {
+            return Fit { criterion: self.criterion.for_groups(), ..self.clone() }.fits_into_memory(design);
+        }
+        fits(self.check_memory(&self.shape_of(design)).map(|_| ()))
+    }
+
+    /// Whether sums over parts of the table (`mercer moments`) can take the place of a fit to these rows, and fit into its memory.
+    pub fn moments_fit_into_memory(&self, design: &Design) -> bool {
+        let shape = self.shape_of(design);
+        let limit = self.memory.unwrap_or_else(plan::available_memory);
+        self.suits_moments(&shape) && bytes_of_moments(&shape) <= limit
+    }
+
+    fn suits_moments(&self, shape: &Shape) -> bool {
+        let is_alike = self.kernels.len() == 1 && self.may_reduce() && shape.targets == 1;
+        is_alike && !shape.is_linear && shape.rows > OF_MOMENTS
+    }
+
     /// The same for rows that were read.
     pub(crate) fn forecast_design(&self, design: &Design) -> Result<Outlook> {
         if self.criterion == Criterion::LeaveOneOut && design.whole_groups().is_some() {
@@ -58,6 +79,21 @@ impl Fit {
             reason: chosen.map_or_else(|refusal| refusal, |plan| listing.reason(&plan)),
         })
     }
+}
+
+/// What the check of a plan says of memory alone.
+pub(crate) fn fits(checked: Result<()>) -> Result<bool> {
+    match checked {
+        Ok(()) => Ok(true),
+        Err(Error::Memory { .. }) => Ok(false),
+        Err(other) => Err(other),
+    }
+}
+
+/// Sums of every fold in twice the precision, and a part of the table.
+fn bytes_of_moments(shape: &Shape) -> u64 {
+    let r = OF_MOMENTS as u64;
+    8 * (r * r * 14 + 65_536 * (r + shape.features as u64))
 }
 
 /// What the list is made from.
@@ -105,8 +141,7 @@ impl Listing<'_> {
         if let Some(plan) = chosen.filter(|plan| doubles && matches!(plan.method, Method::LowRank { .. })) {
             out.push(self.to_accuracy(plan));
         }
-        let is_alike = fit.kernels.len() == 1 && fit.may_reduce() && shape.targets == 1;
-        if is_alike && !shape.is_linear && shape.rows > OF_MOMENTS {
+        if fit.suits_moments(shape) {
             out.push(self.moments());
         }
         out
@@ -191,9 +226,7 @@ impl Listing<'_> {
     }
 
     fn moments(&self) -> Forecast {
-        let r = OF_MOMENTS as u64;
-        // Sums of every fold in twice the precision, and a part of the table.
-        let bytes = 8 * (r * r * 14 + 65_536 * (r + self.shape.features as u64));
+        let bytes = bytes_of_moments(&self.shape);
         Forecast {
             method: "one pass of sums: mercer moments".into(),
             landmarks: Some(OF_MOMENTS),

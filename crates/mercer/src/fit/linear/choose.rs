@@ -58,6 +58,7 @@ impl LinearFit {
             (Some(gamma), Some(folds)) => self.tikhonov_trial(problem, gamma, folds, go_on)?,
             (_, folds) => self.lasso_trial(problem, folds, &LassoSettings { tolerance: 1e-6, ..settings })?,
         };
+        let trial = LinearTrial { mse_of_means: folds.map(|folds| folds.mse_of_means(y, weights)), ..trial };
         let lambda = trial.lambdas[trial.chosen];
         Ok((lambda, solve(lambda)?, Some(trial)))
     }
@@ -156,7 +157,8 @@ impl LinearFit {
         };
         let support = vec![x.cols(); lambdas.len()];
         let target = problem.target.to_owned();
-        Ok(LinearTrial { target, lambdas, scores: mean, standard_errors: Some(errors), support, chosen })
+        let standard_errors = Some(errors);
+        Ok(LinearTrial { target, lambdas, scores: mean, standard_errors, support, chosen, mse_of_means: None })
     }
 }
 
@@ -176,5 +178,6 @@ fn rising(
     if let Some(errors) = &mut standard_errors {
         errors.reverse();
     }
-    LinearTrial { target: problem.target.to_owned(), lambdas, scores, standard_errors, support, chosen }
+    let target = problem.target.to_owned();
+    LinearTrial { target, lambdas, scores, standard_errors, support, chosen, mse_of_means: None }
 }
