@@ -35,9 +35,9 @@ pub use moments::{MergeOptions, MomentsOptions, UpdateOptions};
 pub use path::PathOptions;
 pub use plan::PlanOptions;
 pub use stream::StreamOptions;
-pub use table::{RowOptions, TableOptions};
+pub use table::{ColumnOptions, RowOptions, TableOptions};
 pub use training::{IntervalMethod, IntervalOptions, TrainingOptions};
-pub use values::{KernelArgument, MissingArgument, ScaleArgument, Style, TextArgument};
+pub use values::{KernelArgument, MissingArgument, ScaleArgument, SolverArgument, Style, TextArgument};
 
 use values::{noise, row_count, thread_count};
 

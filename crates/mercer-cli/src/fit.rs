@@ -32,6 +32,15 @@ pub struct Found {
     pub seconds: f64,
 }
 
+impl Found {
+    /// What is odd about the table, the fit or its assessment.
+    pub fn notes(&self) -> Vec<String> {
+        let rule = self.assessment.as_ref().map(|(rule, _)| rule);
+        let fitted = &self.fitted;
+        report::notes::of(&fitted.notes(), &fitted.design, fitted.model.summaries(), rule)
+    }
+}
+
 /// What an automatic search did.
 pub struct Search {
     pub trials: Vec<Trial>,
@@ -107,7 +116,7 @@ pub fn run(options: &FitOptions, common: &Common) -> anyhow::Result<Done> {
         say!("note: going on with {} finished pieces of work from the journal", journal.found);
     }
     let mut found = carry_out(options, common, &settings, &table.frame, &roles, journal.clone())
-        .map_err(|error| learn::advised(error, options, &roles))?;
+        .map_err(|error| learn::advised(error, options, common, &table.frame, &roles))?;
     found.seconds = started.elapsed().as_secs_f64();
     if let (Some(search), Some(budget)) = (&mut found.search, options.budget) {
         search.total = budget.as_secs_f64();

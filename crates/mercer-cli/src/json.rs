@@ -10,7 +10,6 @@ use serde_json::{Map, Value, json};
 
 use crate::effects::importance::column;
 use crate::fit::{Found, Search};
-use crate::report::notes;
 use crate::{again, coefficients, conversions};
 
 /// What `fit --json` prints: one object, with the facts of a single target at its top level and those of
@@ -19,7 +18,7 @@ pub fn fit(found: &Found) -> String {
     let fitted = &found.fitted;
     let mut object = model(&fitted.model);
     if let Some(map) = object.as_object_mut() {
-        map.insert("notes".into(), notes::to_json(&fitted.notes()));
+        map.insert("notes".into(), json!(found.notes()));
         map.insert("method".into(), json!(fitted.plan.method.describe()));
         map.insert("memory_forecast".into(), json!(fitted.plan.bytes));
         map.insert("seconds".into(), json!(found.seconds));

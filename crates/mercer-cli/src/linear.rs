@@ -24,6 +24,15 @@ pub struct Found {
     pub seconds: f64,
 }
 
+impl Found {
+    /// What is odd about the table, the fit or its assessment.
+    pub fn notes(&self) -> Vec<String> {
+        let rule = self.assessment.as_ref().map(|(rule, _)| rule);
+        let fitted = &self.fitted;
+        report::notes::of(&fitted.notes(), &fitted.design, fitted.model.summaries(), rule)
+    }
+}
+
 pub fn run(
     options: &FitOptions,
     common: &Common,
@@ -33,8 +42,8 @@ pub fn run(
     started: Instant,
 ) -> anyhow::Result<Done> {
     let fit = settings::fit(options, common)?;
-    let mut found =
-        carry_out(&fit, options, common, frame, roles).map_err(|error| learn::advised(error.into(), options, roles))?;
+    let mut found = carry_out(&fit, options, common, frame, roles)
+        .map_err(|error| learn::advised(error.into(), options, common, frame, roles))?;
     found.seconds = started.elapsed().as_secs_f64();
     found.fitted.model.set_provenance(origin.clone());
     conclude(

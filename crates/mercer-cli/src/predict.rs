@@ -45,6 +45,7 @@ pub fn run(options: &PredictOptions, common: &Common) -> anyhow::Result<Done> {
         let errors: Map<String, Value> =
             answer.tally.scores.iter().map(|score| (score.name.clone(), score.to_json())).collect();
         let mut object = json!({ "n": table.frame.rows(), "predictions": predictions, "errors": errors });
+        object["not_scored"] = json!(answer.tally.unscored.iter().map(ToString::to_string).collect::<Vec<String>>());
         object["outside"] = answer.tally.outside_to_json();
         if let Some(intervals) = &answer.tally.intervals {
             object["interval"] = intervals.to_json();
@@ -122,7 +123,9 @@ impl Answer {
         let plain = model.encoder().without_unit(frame);
         let plain = plain.into_iter().map(|(column, reading)| (column.to_owned(), reading.describe())).collect();
         let (rows, outside, intervals) = (frame.rows(), model.outside(frame)?, None);
-        Ok(Answer { added, tally: Tally { rows, left_out, scores, unknown, plain, outside, intervals } })
+        let is_of_classes = matches!(model.meaning(), Meaning::Classes { .. });
+        let unscored = if is_of_classes { Vec::new() } else { scores::unscored(model, frame) };
+        Ok(Answer { added, tally: Tally { rows, left_out, scores, unscored, unknown, plain, outside, intervals } })
     }
 
     fn add_intervals(&mut self, maker: &Maker<'_>, frame: &Frame, observer: Option<&Observer>) -> mercer::Result<()> {

@@ -11,7 +11,7 @@ mod outside;
 mod points;
 mod reading;
 
-pub use design::{Design, Roles};
+pub use design::{Design, Roles, rows_in_use};
 pub(crate) use design::{group_codes, plain_numbers, target_numbers};
 pub(crate) use encoder::project;
 pub use encoder::{Encoder, Encoding, Feature, Missing, Scale, TextAs};

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::model;
 use crate::learn::Found;
 use crate::learn::assess::Assessment;
-use crate::report::{edge, notes};
+use crate::report::edge;
 use crate::score::spread;
 
 /// One object: the facts of the model, what was tried, and how it did on rows that it had not seen.
@@ -15,7 +15,7 @@ pub fn fit(found: &Found) -> String {
     let learned = &found.learned;
     let mut object = model(&learned.model);
     if let Some(map) = object.as_object_mut() {
-        map.insert("notes".into(), notes::to_json(&learned.notes()));
+        map.insert("notes".into(), json!(found.notes()));
         map.insert("method".into(), json!(learned.plan.method.describe()));
         map.insert("memory_forecast".into(), json!(learned.plan.bytes));
         map.insert("seconds".into(), json!(found.seconds));

@@ -6,13 +6,13 @@ use serde_json::{Value, json};
 use super::learn::assessment;
 use super::model;
 use crate::linear::Found;
-use crate::report::{edge, notes};
+use crate::report::edge;
 
 pub fn fit(found: &Found) -> String {
     let fitted = &found.fitted;
     let mut object = model(&fitted.model);
     if let Some(map) = object.as_object_mut() {
-        map.insert("notes".into(), notes::to_json(&fitted.notes()));
+        map.insert("notes".into(), json!(found.notes()));
         map.insert("seconds".into(), json!(found.seconds));
         map.insert("rows_dropped_missing".into(), json!(fitted.design.dropped_missing));
         map.insert("rows_dropped_weightless".into(), json!(fitted.design.dropped_weightless));

@@ -24,7 +24,7 @@ pub fn page(found: &Found, options: &FitOptions, common: &Common, saved: Option<
     let mut page = Page::new();
     let learned = &found.learned;
     let model = &learned.model;
-    notes::lines(&mut page, &learned.notes());
+    notes::lines(&mut page, &found.notes());
     table_lines(&mut page, &learned.design, model.encoder(), common.verbose);
     page.line("loss", &loss_line(learned));
     page.line("kernel", &model.kernel().spec());

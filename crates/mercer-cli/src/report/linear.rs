@@ -17,7 +17,7 @@ pub fn page(found: &Found, options: &FitOptions, saved: Option<(&str, usize)>) -
     let mut page = Page::new();
     let fitted = &found.fitted;
     let model = &fitted.model;
-    notes::lines(&mut page, &fitted.notes());
+    notes::lines(&mut page, &found.notes());
     table_lines(&mut page, &fitted.design, model.encoder(), false);
     if model.encoder().degree > 1 {
         let count = integer(fitted.names.len());

@@ -53,6 +53,8 @@ pub struct Design {
     pub dropped_missing: usize,
     /// Rows that were left out because their weight is 0.
     pub dropped_weightless: usize,
+    /// The column of dates that falls from row to row, if there is one (see [`Frame::runs_backwards`]).
+    pub runs_backwards: Option<String>,
 }
 
 impl Design {
@@ -99,7 +101,7 @@ impl Design {
         let must_be_whole = roles.targets.iter().chain(&roles.weight);
         let (mut rows, dropped_missing) = complete_rows(frame, names, must_be_whole, missing)?;
         if rows.is_empty() {
-            return Err(Error::Empty(format!("all {dropped_missing} rows have a missing cell; none is left")));
+            return Err(no_row_left(dropped_missing));
         }
         let mut dropped_weightless = 0;
         if let (Some(cells), Some(name)) = (weight, &roles.weight) {
@@ -149,6 +151,7 @@ impl Design {
             table_rows: rows,
             dropped_missing,
             dropped_weightless,
+            runs_backwards: frame.runs_backwards().map(str::to_owned),
         })
     }
 
@@ -174,6 +177,7 @@ impl Design {
             unexpanded: None,
             dropped_missing: 0,
             dropped_weightless: 0,
+            runs_backwards: None,
         }
     }
 
@@ -256,6 +260,7 @@ impl Design {
             table_rows: rows.iter().map(|row| self.table_rows[*row]).collect(),
             dropped_missing: 0,
             dropped_weightless: 0,
+            runs_backwards: self.runs_backwards.clone(),
         }
     }
 
@@ -458,6 +463,21 @@ fn usable_weights(name: &str, cells: &[f64], rows: &[usize]) -> Result<(Vec<f64>
     }
     let power = exponent_of(largest);
     Ok((rows.iter().map(|&row| libm::ldexp(cells[row], -power)).collect(), libm::ldexp(1.0, power)))
+}
+
+/// The rows that a fit with these roles keeps: those without a missing cell where `missing` leaves rows out, all others
+/// otherwise. What [`Design::new`] refuses is refused.
+pub fn rows_in_use(frame: &Frame, roles: &Roles, missing: Missing) -> Result<Vec<usize>> {
+    let names = feature_names(frame, roles)?;
+    let (rows, left_out) = complete_rows(frame, &names, roles.targets.iter().chain(&roles.weight), missing)?;
+    if rows.is_empty() && left_out > 0 {
+        return Err(no_row_left(left_out));
+    }
+    Ok(rows)
+}
+
+fn no_row_left(rows: usize) -> Error {
+    Error::Empty(format!("all {rows} rows have a missing cell; none is left"))
 }
 
 /// The rows to be used, and how many are left out because a cell is missing.

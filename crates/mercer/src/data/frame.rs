@@ -181,6 +181,29 @@ impl Frame {
         Some(&written.texts)
     }
 
+    /// A column of dates that falls from row to row, where no other rises: the table runs backwards in time.
+    pub fn runs_backwards(&self) -> Option<&str> {
+        /// Two rows have an order by chance.
+        const FEWEST: usize = 3;
+        let mut found = None;
+        for (name, column) in
+            self.iter().filter(|(name, _)| matches!(self.reading(name), Reading::Date | Reading::Instant))
+        {
+            let Column::Number(cells) = column else { continue };
+            let cells: Vec<f64> = cells.iter().copied().filter(|cell| !cell.is_nan()).collect();
+            if cells.len() < FEWEST || cells.first() == cells.last() {
+                continue;
+            }
+            if cells.is_sorted() {
+                return None;
+            }
+            if found.is_none() && cells.is_sorted_by(|a, b| a >= b) {
+                found = Some(name);
+            }
+        }
+        found
+    }
+
     /// Records that the numbers of the column at this place may mean something else, at this row (from 0).
     pub fn add_doubt(&mut self, place: usize, row: usize, problem: String) {
         self.doubts.insert(place, (row, problem));

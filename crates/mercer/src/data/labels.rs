@@ -59,10 +59,24 @@ impl Classes {
         match names.len() {
             0 if frame.rows() == 0 => Err(Error::Empty("the table has no rows".into())),
             0 => refuse("must name classes; every cell is missing".into()),
-            1 => refuse(format!(
-                "must have at least two classes; all rows are {:?}",
-                crate::base::error::abbreviated(&names[0])
-            )),
+            1 => {
+                let name = crate::base::error::abbreviated(&names[0]);
+                let all = match codes.iter().filter(|code| code.is_nan()).count() {
+                    0 => format!("all rows are {name:?}"),
+                    missing => {
+                        let (rows, cells) = (codes.len() - missing, if missing == 1 { "cell is" } else { "cells are" });
+                        let of = if rows == 1 {
+                            "the row with a class is".into()
+                        } else {
+                            format!("all {rows} rows with a class are")
+                        };
+                        format!(
+                            "{of} {name:?}, and {missing} {cells} missing (empty, or a mark such as NA, which cannot name a class)"
+                        )
+                    }
+                };
+                refuse(format!("must have at least two classes; {all}"))
+            }
             n if n > MOST => refuse(format!("must name at most {MOST} classes; it has {n} different entries")),
             _ => Ok((Classes { names, are_numbers }, codes)),
         }

@@ -217,6 +217,30 @@ impl Fit {
         }
     }
 
+    /// Whether a fit to this table stays within the memory that it may use. Measures and fits nothing.
+    pub fn fits_into_memory(&self, frame: &Frame, roles: &Roles) -> Result<bool> {
+        match self.engine()? {
+            Engine::Loss => self.of_loss().fits_into_memory(frame, roles),
+            _ => self.design_fits_into_memory(&Design::new(frame, roles, self.squared().encoding())?),
+        }
+    }
+
+    /// The same for rows that were read, with the squared loss.
+    #[doc(hidden)]
+    pub fn design_fits_into_memory(&self, design: &Design) -> Result<bool> {
+        match self.engine()? {
+            Engine::Automatic => self.searched()?.fits_into_memory(design),
+            _ => self.squared().fits_into_memory(design),
+        }
+    }
+
+    /// Whether sums over parts of the table (`mercer moments`) can take the place of a fit to these rows, and fit into its
+    /// memory.
+    #[doc(hidden)]
+    pub fn moments_fit_into_memory(&self, design: &Design) -> bool {
+        self.squared().moments_fit_into_memory(design)
+    }
+
     /// The engine of the squared loss.
     pub(crate) fn squared(&self) -> SquaredFit {
         let Fit { problem, choice, reading, limits, watch } = self.clone();

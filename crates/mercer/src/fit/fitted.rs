@@ -124,6 +124,8 @@ pub struct Curve {
     pub support: Vec<usize>,
     /// Which λ became the model's, if this trial did.
     pub chosen: Option<usize>,
+    /// Of other penalties with folds: the mean squared error of the mean of each fold's training rows.
+    pub mse_of_means: Option<f64>,
 }
 
 impl Tried {
@@ -195,12 +197,13 @@ impl Fitted {
     /// What is odd about the targets, or about the model's errors.
     pub fn notes(&self) -> Vec<Note> {
         let summaries = &self.model.summaries;
-        if let Meaning::Classes { .. } = self.model.meaning() {
-            return Vec::new();
-        }
-        let mut notes = notes::of_targets(&self.design, summaries);
+        let mut notes = match self.model.meaning() {
+            Meaning::Classes { .. } => Vec::new(),
+            Meaning::Numbers | Meaning::Quantiles { .. } => notes::of_targets(&self.design, summaries),
+        };
+        notes.extend(notes::of_order(&self.design, summaries));
         match &self.engaged {
-            Engaged::Squared => notes.extend(notes::of_errors(summaries, &self.forward)),
+            Engaged::Squared => notes.extend(notes::of_errors(&self.design, summaries, &self.forward)),
             Engaged::Loss { .. } => {}
             Engaged::Penalty { x, .. } => self.add_notes_of_penalties(x, &mut notes),
         }
@@ -211,8 +214,13 @@ impl Fitted {
         let summaries = &self.model.summaries;
         for (summary, deviation) in summaries.iter().zip(self.design.deviations()) {
             let squared = |held_out: &HeldOut| (held_out.measure == "squared").then_some(held_out.value);
-            if let Some(value) = summary.held_out.as_ref().and_then(squared).filter(|_| deviation > 0.0) {
-                notes.extend(notes::no_better(summary, 1.0 - value / (deviation * deviation), "cross-validation"));
+            let curve = self.curves().find(|curve| curve.target == summary.target);
+            let of_means = curve.and_then(|curve| curve.mse_of_means).filter(|_| deviation > 0.0);
+            if let Some((value, of_means)) = summary.held_out.as_ref().and_then(squared).zip(of_means) {
+                let is_forward = summary.chosen_by.as_deref().is_some_and(|spec| spec.starts_with("forward"));
+                let held_out = if is_forward { notes::FORWARD } else { "cross-validation" };
+                let r2 = 1.0 - value / (deviation * deviation);
+                notes.extend(notes::no_better(summary, r2, (value, of_means), held_out));
             }
         }
         // A column of categories has one feature for each, of which one is too many beside the offset.

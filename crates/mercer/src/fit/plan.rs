@@ -391,6 +391,15 @@ pub fn available_memory() -> u64 {
     system.min(group) / 10 * 9
 }
 
+/// What the check of a plan says of memory alone.
+pub(crate) fn fits(checked: Result<()>) -> Result<bool> {
+    match checked {
+        Ok(()) => Ok(true),
+        Err(Error::Memory { .. }) => Ok(false),
+        Err(other) => Err(other),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -160,7 +160,7 @@ pub(crate) struct Refitted<'m> {
 }
 
 /// Norm and error on the training rows must agree so far: the model may have been fitted by another method.
-const AGREEMENT: f64 = 1e-4;
+pub(crate) const AGREEMENT: f64 = 1e-4;
 
 impl<'m> Refitted<'m> {
     /// Refuses rows from which the model does not follow.

@@ -113,7 +113,7 @@ impl Automatic {
         let settings = Permutation { folds, seed: self.seed, ..Permutation::default() };
         let mut model = fitted.model.clone();
         model.summaries.truncate(1);
-        match settings.of_model(&model, frame, &first, self.observer.as_ref()) {
+        match settings.of_rows(&model, frame, &first, self.observer.as_ref()) {
             Ok(found) => Ok(found.into_iter().next()),
             Err(Error::Interrupted) => Err(Error::Interrupted),
             // Too few rows or groups for folds: nothing can be said.
@@ -192,7 +192,7 @@ impl Automatic {
         Ok((fitted, Found { trials, ran_out, importance: None, mean_gradient }))
     }
 
-    fn check_memory(&self, design: &Design) -> Result<()> {
+    pub(crate) fn check_memory(&self, design: &Design) -> Result<()> {
         let is_large = design.rows() > DECOMPOSED_ROWS && design.weights.is_none();
         let shape = Shape {
             rows: design.rows(),

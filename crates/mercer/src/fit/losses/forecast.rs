@@ -4,6 +4,7 @@ use super::LossFit;
 use crate::base::error::{Error, Result};
 use crate::data::{Frame, Roles};
 use crate::fit::Reduce;
+use crate::fit::plan::fits;
 use crate::fit::plan::forecast::cost::Sizes;
 use crate::fit::plan::forecast::{Calibration, Forecast, Outlook, certificates};
 use crate::fit::plan::{self, Method, Plan};
@@ -15,6 +16,16 @@ use crate::term::kernel::kernel_for;
 const RANKS: [usize; 3] = [200, 500, 1000];
 
 impl LossFit {
+    /// Whether a fit to this table stays within the memory that it may use. Measures and fits nothing.
+    pub fn fits_into_memory(&self, frame: &Frame, roles: &Roles) -> Result<bool> {
+        self.check_settings()?;
+        let targets = self.targets(frame, roles)?;
+        let kernels: Vec<SharedKernel> =
+            self.kernels.iter().map(|kernel| kernel_for(kernel, &targets.design)).collect::<Result<_>>()?;
+        let limit = self.memory.unwrap_or_else(plan::available_memory);
+        fits(self.planned(&targets, &kernels, limit).map(|_| ()))
+    }
+
     /// Bytes, seconds and certificate of every method that could fit this table, and which one a fit would take. Reads the table
     /// and measures this machine for less than half a second; fits nothing.
     pub fn forecast(&self, frame: &Frame, roles: &Roles) -> Result<Outlook> {

@@ -258,6 +258,7 @@ pub(super) fn tested(group: &Group, kernel: &SharedKernel, curve: &Curve, chosen
         dropped: curve.dropped.clone(),
         support: Vec::new(),
         chosen,
+        mse_of_means: None,
     };
     Tried::along(shown)
 }

@@ -31,16 +31,30 @@ pub(super) struct Along {
     /// Coefficients that are not 0 at each λ.
     support: Vec<usize>,
     pub chosen: usize,
+    /// With folds: the mean squared error of the mean of each fold's training rows.
+    mse_of_means: Option<f64>,
 }
 
 impl Along {
     /// As the result shows it.
     pub fn into_curve(self, kernel: &SharedKernel) -> Curve {
         let kernel = kernel.clone();
-        let Along { target, lambdas, scores, standard_errors, support, chosen } = self;
+        let Along { target, lambdas, scores, standard_errors, support, chosen, mse_of_means } = self;
         let dropped = vec![None; lambdas.len()];
         let (loss, exponent, chosen) = ("squared".into(), 2.0, Some(chosen));
-        Curve { kernel, target, loss, exponent, lambdas, scores, standard_errors, dropped, support, chosen }
+        Curve {
+            kernel,
+            target,
+            loss,
+            exponent,
+            lambdas,
+            scores,
+            standard_errors,
+            dropped,
+            support,
+            chosen,
+            mse_of_means,
+        }
     }
 }
 
@@ -82,6 +96,7 @@ impl PenaltyFit {
             (Some(gamma), Some(folds)) => self.tikhonov_trial(problem, gamma, folds, go_on)?,
             (_, folds) => self.lasso_trial(problem, folds, &LassoSettings { tolerance: 1e-6, ..settings })?,
         };
+        let trial = Along { mse_of_means: folds.map(|folds| folds.mse_of_means(y, weights)), ..trial };
         let lambda = trial.lambdas[trial.chosen];
         Ok((lambda, solve(lambda)?, Some(trial)))
     }
@@ -175,7 +190,8 @@ impl PenaltyFit {
         };
         let support = vec![x.cols(); lambdas.len()];
         let target = problem.target.to_owned();
-        Ok(Along { target, lambdas, scores: mean, standard_errors: Some(errors), support, chosen })
+        let standard_errors = Some(errors);
+        Ok(Along { target, lambdas, scores: mean, standard_errors, support, chosen, mse_of_means: None })
     }
 }
 
@@ -195,5 +211,6 @@ fn rising(
     if let Some(errors) = &mut standard_errors {
         errors.reverse();
     }
-    Along { target: problem.target.to_owned(), lambdas, scores, standard_errors, support, chosen }
+    let target = problem.target.to_owned();
+    Along { target, lambdas, scores, standard_errors, support, chosen, mse_of_means: None }
 }

@@ -6,7 +6,7 @@ use crate::data::{Design, Frame, Roles};
 use crate::fit::FIRST_RANK;
 use crate::fit::plan::forecast::cost::Sizes;
 use crate::fit::plan::forecast::{Calibration, Forecast, Outlook, certificates};
-use crate::fit::plan::{self, Method, Plan, Shape};
+use crate::fit::plan::{self, Method, Plan, Shape, fits};
 use crate::term::criterion::Criterion;
 use crate::term::kernel::SharedKernel;
 use crate::term::kernel::kernel_for;
@@ -22,6 +22,27 @@ impl SquaredFit {
     pub fn forecast(&self, frame: &Frame, roles: &Roles) -> Result<Outlook> {
         self.check_settings()?;
         self.forecast_design(&Design::new(frame, roles, self.encoding())?)
+    }
+
+    /// Whether a fit to these rows stays within the memory that it may use. Measures and fits nothing.
+    pub fn fits_into_memory(&self, design: &Design) -> Result<bool> {
+        self.check_settings()?;
+        if self.criterion == Criterion::LeaveOneOut && design.whole_groups().is_some() {
+            return SquaredFit { criterion: self.criterion.for_groups(), ..self.clone() }.fits_into_memory(design);
+        }
+        fits(self.check_memory(&self.shape_of(design)).map(|_| ()))
+    }
+
+    /// Whether sums over parts of the table (`mercer moments`) can take the place of a fit to these rows, and fit into its memory.
+    pub fn moments_fit_into_memory(&self, design: &Design) -> bool {
+        let shape = self.shape_of(design);
+        let limit = self.memory.unwrap_or_else(plan::available_memory);
+        self.suits_moments(&shape) && bytes_of_moments(&shape) <= limit
+    }
+
+    fn suits_moments(&self, shape: &Shape) -> bool {
+        let is_alike = self.kernels.len() == 1 && self.may_reduce() && shape.targets == 1;
+        is_alike && !shape.is_linear && shape.rows > OF_MOMENTS
     }
 
     /// The same for rows that were read.
@@ -58,6 +79,12 @@ impl SquaredFit {
             reason: chosen.map_or_else(|refusal| refusal, |plan| listing.reason(&plan)),
         })
     }
+}
+
+/// Sums of every fold in twice the precision, and a part of the table.
+fn bytes_of_moments(shape: &Shape) -> u64 {
+    let r = OF_MOMENTS as u64;
+    8 * (r * r * 14 + 65_536 * (r + shape.features as u64))
 }
 
 /// What the list is made from.
@@ -105,8 +132,7 @@ impl Listing<'_> {
         if let Some(plan) = chosen.filter(|plan| doubles && matches!(plan.method, Method::LowRank { .. })) {
             out.push(self.to_accuracy(plan));
         }
-        let is_alike = fit.kernels.len() == 1 && fit.may_reduce() && shape.targets == 1;
-        if is_alike && !shape.is_linear && shape.rows > OF_MOMENTS {
+        if fit.suits_moments(shape) {
             out.push(self.moments());
         }
         out
@@ -191,9 +217,7 @@ impl Listing<'_> {
     }
 
     fn moments(&self) -> Forecast {
-        let r = OF_MOMENTS as u64;
-        // Sums of every fold in twice the precision, and a part of the table.
-        let bytes = 8 * (r * r * 14 + 65_536 * (r + self.shape.features as u64));
+        let bytes = bytes_of_moments(&self.shape);
         Forecast {
             method: "one pass of sums: mercer moments".into(),
             landmarks: Some(OF_MOMENTS),
