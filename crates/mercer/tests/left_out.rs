@@ -145,7 +145,12 @@ fn leave_one_out_of_the_lasso_is_that_of_refits() {
             assert!(known.is_exact);
             for row in 0..ROWS {
                 let off = (known.residuals[0][row] - true_ones[row]).abs();
-                assert!(off < 2e-5, "{penalty:?} {offset} row {row}: {} for {}", known.residuals[0][row], true_ones[row]);
+                assert!(
+                    off < 2e-5,
+                    "{penalty:?} {offset} row {row}: {} for {}",
+                    known.residuals[0][row],
+                    true_ones[row]
+                );
             }
         }
     }
