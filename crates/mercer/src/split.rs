@@ -10,7 +10,7 @@ use rand_chacha::rand_core::SeedableRng;
 use crate::base::error::{Error, Result};
 use crate::choose::select::{Choice, Extras, Judge, Search, useful_ridges};
 use crate::data::{Column, Design, Frame, Roles};
-use crate::fit::Fit;
+use crate::fit::{Engine, Fit};
 use crate::linalg::{Matrix, multiply};
 use crate::path::power;
 use crate::path::{Path, Spectrum, Target};
@@ -55,6 +55,14 @@ impl Fit {
     /// Decomposes the training rows with this fit's kernel, scaling and offset, and keeps the test rows beside them.
     /// The kernel must be a single one, and the target, too.
     pub fn split(&self, training: &Frame, test: &Frame, roles: &Roles) -> Result<Split> {
+        let engine = self.engine()?;
+        if engine != Engine::Squared {
+            return Err(Error::Combination {
+                setting: "a split".into(),
+                with: engine.describe().into(),
+                because: "it reads every exponent and λ off one decomposition".into(),
+            });
+        }
         let design = Design::new(training, roles, self.encoding())?;
         if design.y.cols() != 1 || design.weights.is_some() {
             return Err(Error::argument("a split", "of one target, without weights", design.y.cols()));

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::Reduce;
 use super::automatic::SearchObserver;
+use super::{Engine, Reduce};
 use super::losses::{ClassWeights, ManyClasses, Measure};
 use super::squares::Solver;
 use crate::base::error::{Error, Result};
@@ -433,7 +433,7 @@ impl Fit {
     /// shows it. For other losses and penalties.
     #[must_use]
     pub fn along_path(mut self) -> Self {
-        let is_loss = !self.problem.losses.is_empty();
+        let is_loss = matches!(self.named_engine(), Ok(Engine::Loss));
         self.choice = Choice {
             lambdas: None,
             one_standard_error: false,
