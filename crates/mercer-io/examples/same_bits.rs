@@ -54,10 +54,8 @@ impl Asked<'_> {
             }
             "linear" => {
                 let penalty = Penalty::parse(self.spec)?;
-                let is_kernel = penalty == Penalty::KernelLasso;
-                let fit = Fit::linear().penalty(penalty).scale(self.scale).lambdas(lambda);
-                let fit = if is_kernel { fit.kernel(kernel) } else { fit };
-                fit.fit_frame(frame, roles)?.model
+                let fit = if penalty == Penalty::KernelLasso { Fit::with_shared(kernel) } else { Fit::linear() };
+                fit.penalty(penalty).scale(self.scale).lambdas(lambda).fit_frame(frame, roles)?.model
             }
             _ => {
                 let fit = Fit::with_shared(kernel).scale(self.scale).exponent(self.exponent);

@@ -101,13 +101,16 @@ fn time_grid(
     let learned = learn.fit(x, y)?;
     let seconds = started.elapsed().as_secs_f64();
     let best = learned.summary().held_out.as_ref().map(|held_out| held_out.value);
-    let fitted: usize = learned.tried.iter().map(|trial| trial.lambdas.len()).sum();
+    let fitted: usize = learned.curves().map(|curve| curve.lambdas.len()).sum();
     let mut dropped_after = std::collections::BTreeMap::new();
-    for folds in learned.tried.iter().flat_map(|trial| &trial.dropped).flatten() {
+    for folds in learned.curves().flat_map(|curve| &curve.dropped).flatten() {
         *dropped_after.entry(folds.to_string()).or_insert(0) += 1;
     }
     let dropped: usize = dropped_after.values().sum();
-    let chosen = learned.tried.iter().find_map(|trial| Some((trial.kernel.spec(), trial.lambdas[trial.chosen?])));
+    let chosen = learned.tried.iter().find_map(|trial| {
+        let curve = trial.curve()?;
+        Some((trial.kernel.spec(), curve.lambdas[curve.chosen?]))
+    });
     println!(
         "{}",
         serde_json::json!({ "seconds": seconds, "best": best, "points": fitted, "dropped": dropped,

@@ -104,7 +104,7 @@ fn the_chosen_lambda_has_the_least_error_of_refits() {
         let (y_matrix, criterion) = (Matrix::column_vector(y.clone()), Criterion::parse(spec).unwrap());
         let found =
             base.clone().lambdas(&lambdas).criterion(criterion).fit_weighted(&x, &y_matrix, Some(&weights)).unwrap();
-        let scores = &found.tried[0].surfaces[0].scores[0];
+        let scores = &found.tried[0].surfaces()[0].scores[0];
         let drawn = folds(spec);
         let rows = drawn.held_out_rows();
         let total: f64 = rows.iter().map(|row| weights[*row]).sum();
@@ -152,7 +152,7 @@ fn other_losses_and_penalties_predict_blocks_from_earlier_rows() {
     let lambdas = [0.02, 0.1, 0.5];
     let fit = Fit::linear().penalty(Penalty::Lasso).tolerance(1e-12);
     let found = fit.clone().lambdas(&lambdas).criterion(criterion.clone()).fit(&x, &y).unwrap();
-    for (lambda, score) in lambdas.iter().zip(&found.tried[0].scores) {
+    for (lambda, score) in lambdas.iter().zip(&found.tried[0].curve().unwrap().scores) {
         let mut sum = 0.0;
         for (fold, held) in drawn.groups.iter().enumerate() {
             let kept = drawn.kept(fold, ROWS);

@@ -261,12 +261,12 @@ fn other_losses_and_penalties_leave_out_whole_groups() {
     let loo = mercer::criterion::Criterion::LeaveOneOut;
     let learned = huber().criterion(loo).lambdas(&[1e-3, 1e-2, 1e-1]).fit_frame(&frame, &roles).unwrap();
     assert_eq!((learned.summary().chosen_by.as_deref(), learned.summary().groups), (Some("logo"), Some(7)));
-    let left_out = learned.leave_one_out(None).unwrap();
+    let left_out = learned.left_out(None).unwrap();
     let lasso = || Fit::linear().penalty(mercer::penalty::Penalty::Lasso).scale(Scale::None);
     let linear = lasso().lambda(0.05).fit_frame(&frame, &roles).unwrap();
-    let (residuals, _) = linear.leave_one_out(None).unwrap();
+    let residuals = linear.left_out(None).unwrap().residuals;
     let ols = Fit::linear().penalty(mercer::penalty::Penalty::None).fit_frame(&frame, &roles).unwrap();
-    let (of_ols, _) = ols.leave_one_out(None).unwrap();
+    let of_ols = ols.left_out(None).unwrap().residuals;
     for g in 0..7 {
         let (held, kept) = part(g as f64);
         let (training, _) = table(&data, None, &kept);

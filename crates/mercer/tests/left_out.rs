@@ -3,7 +3,7 @@
 use mercer::criterion::Folds;
 use mercer::data::{Design, Frame, Roles};
 use mercer::interval::{Bounds, RefittedIntervals};
-use mercer::learn::{Fit, ManyClasses};
+use mercer::learn::ManyClasses;
 use mercer::linear::Sparse;
 use mercer::loss;
 use mercer::penalty::Gamma;
@@ -58,7 +58,7 @@ fn leave_one_out_of_tikhonov_is_that_of_refits() {
                     let fit = Fit::linear().penalty(Penalty::Tikhonov { gamma: gamma.clone() }).lambda(lambda);
                     let fit = if offset { fit } else { fit.without_offset() };
                     let fitted = fit.fit_weighted(&x, &Matrix::column_vector(y.clone()), weights).unwrap();
-                    let known = fitted.leave_one_out(None).unwrap().0.remove(0);
+                    let known = fitted.left_out(None).unwrap().residuals.remove(0);
                     for (row, (known, true_one)) in known.iter().zip(refitted(&fit, &x, &y, weights)).enumerate() {
                         let off = (known - true_one).abs();
                         assert!(off <= 1e-8 * (1.0 + true_one.abs()), "{gamma:?} {lambda} {offset} row {row}: {off}");
@@ -80,7 +80,7 @@ fn leave_one_out_of_tikhonov_bears_large_numbers() {
             x.as_mut_slice().iter_mut().for_each(|x| *x += 1e5);
         }
         let fit = Fit::linear().penalty(Penalty::Tikhonov { gamma: gamma.clone() }).lambda(1e-3);
-        let known = fit.fit(&x, &y).unwrap().leave_one_out(None).unwrap().0.remove(0);
+        let known = fit.fit(&x, &y).unwrap().left_out(None).unwrap().residuals.remove(0);
         for (known, true_one) in known.iter().zip(refitted(&fit, &x, &y, None)) {
             assert!((known - true_one).abs() < 1e-6, "{columns} {gamma:?}: {known} {true_one}");
         }
@@ -122,7 +122,7 @@ fn leave_one_out_of_least_squares_is_that_of_refits() {
     let (x, y, weights) = rows(5);
     let fit = Fit::linear().penalty(Penalty::None);
     let fitted = fit.fit_weighted(&x, &Matrix::column_vector(y.clone()), Some(&weights)).unwrap();
-    let known = fitted.leave_one_out(None).unwrap().0.remove(0);
+    let known = fitted.left_out(None).unwrap().residuals.remove(0);
     let true_ones = refitted(&fit, &x, &y, Some(&weights));
     assert!(known.iter().zip(&true_ones).all(|(a, b)| (a - b).abs() < 1e-9), "{known:?} {true_ones:?}");
 }
@@ -137,15 +137,20 @@ fn leave_one_out_of_the_lasso_is_that_of_refits() {
     {
         for (weights, offset) in [(None, true), (Some(&weights[..]), true), (None, false)] {
             let fit = Fit::linear().penalty(penalty.clone()).lambda(lambda).tolerance(1e-13);
-            let fit = if penalty == Penalty::KernelLasso { fit.kernel(kernel.clone()) } else { fit };
+            let fit = if penalty == Penalty::KernelLasso { fit.kernels(vec![kernel.clone()]) } else { fit };
             let fit = if offset { fit } else { fit.without_offset() };
             let fitted = fit.fit_weighted(&x, &Matrix::column_vector(y.clone()), weights).unwrap();
-            let (known, is_exact) = fitted.leave_one_out(None).unwrap();
+            let known = fitted.left_out(None).unwrap();
             let true_ones = refitted(&fit, &x, &y, weights);
-            assert!(is_exact);
+            assert!(known.is_exact);
             for row in 0..ROWS {
-                let off = (known[0][row] - true_ones[row]).abs();
-                assert!(off < 2e-5, "{penalty:?} {offset} row {row}: {} for {}", known[0][row], true_ones[row]);
+                let off = (known.residuals[0][row] - true_ones[row]).abs();
+                assert!(
+                    off < 2e-5,
+                    "{penalty:?} {offset} row {row}: {} for {}",
+                    known.residuals[0][row],
+                    true_ones[row]
+                );
             }
         }
     }
@@ -156,7 +161,7 @@ fn a_row_that_alone_determines_a_coefficient_is_named() {
     let (mut x, y, _) = rows(3);
     x.col_mut(2).iter_mut().enumerate().for_each(|(i, x)| *x = f64::from(i == 7));
     let fitted = Fit::linear().penalty(Penalty::None).fit(&x, &y).unwrap();
-    assert!(fitted.leave_one_out(None).unwrap_err().to_string().contains("row 8"));
+    assert!(fitted.left_out(None).unwrap_err().to_string().contains("row 8"));
 }
 
 /// Sparse rows against the same rows with their zeros stored: ridge and differences, more and fewer columns than rows, by every way there is.
@@ -189,7 +194,7 @@ fn sparse_tikhonov_is_that_of_dense_rows() {
                         let (a, b) = (found.summary().objective, dense.summary().objective);
                         assert!((a - b).abs() <= 1e-12 * b, "{name}: {a} {b}");
                         // The zeros do not matter to what is left out either.
-                        let (a, b) = (found.leave_one_out(None).unwrap().0, dense.leave_one_out(None).unwrap().0);
+                        let (a, b) = (found.left_out(None).unwrap().residuals, dense.left_out(None).unwrap().residuals);
                         assert!(a[0].iter().zip(&b[0]).all(|(a, b)| (a - b).abs() < 1e-6 * (1.0 + b.abs())), "{name}");
                     }
                 }
@@ -247,7 +252,7 @@ fn leave_one_out_of_losses_is_that_of_refits() {
             let learn = if offset { learn } else { learn.without_offset() };
             let learn = if is_joint { learn.many_classes(ManyClasses::Multinomial) } else { learn };
             let fitted = learn.fit_weighted(&x, &y, weights.map(|w| &w[..])).unwrap();
-            let known = fitted.leave_one_out(None).unwrap();
+            let known = fitted.left_out(None).unwrap();
             assert!(known.is_exact);
             for row in 0..ROWS {
                 let (part, y_part) = without(&x, y.col(0), row);
@@ -281,7 +286,7 @@ fn leave_one_out_of_many_rows_is_near_refits() {
                 if offset { learn } else { learn.without_offset() }
             };
             let fitted = learn(1e-3).fit(&x, &y).unwrap();
-            let known = fitted.leave_one_out(None).unwrap();
+            let known = fitted.left_out(None).unwrap();
             assert!(!known.is_exact);
             let (mut off, mut moved) = (0.0, 0.0);
             for row in (0..n).step_by(17) {

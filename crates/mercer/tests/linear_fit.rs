@@ -59,7 +59,7 @@ fn kernel_lasso_references() {
     let kernel = kernel::parse(&format!("gaussian(lengthscale={})", file["kernel"]["lengthscale"])).unwrap();
     for case in file["cases"].as_array().expect("cases") {
         let lambda = case["lambda"].as_f64().expect("lambda");
-        let fit = Fit::linear().penalty(Penalty::KernelLasso).kernel(kernel.clone()).lambda(lambda).without_offset();
+        let fit = Fit::with_shared(kernel.clone()).penalty(Penalty::KernelLasso).lambda(lambda).without_offset();
         let fitted = fit.tolerance(1e-10).fit(&x, &y).unwrap();
         let want = case["objective"].as_f64().expect("objective");
         assert!((fitted.summary().objective - want).abs() <= 1e-7 * want);
@@ -92,9 +92,9 @@ fn lambda_is_chosen_by_folds_aic_and_bic() {
                 continue;
             }
             let fitted = fit.unwrap();
-            let trial = &fitted.tried[0];
+            let trial = fitted.tried[0].curve().unwrap();
             assert!(trial.lambdas.windows(2).all(|pair| pair[0] < pair[1]));
-            assert_eq!(trial.lambdas[trial.chosen], fitted.summary().lambda);
+            assert_eq!(trial.lambdas[trial.chosen.unwrap()], fitted.summary().lambda);
             assert!(fitted.summary().certificate.holds && fitted.summary().train_rmse < 0.5, "{spec} {criterion}");
         }
     }
@@ -120,14 +120,14 @@ fn monomials_are_features_that_a_model_file_remembers() {
 #[test]
 fn what_cannot_be_done_is_refused() {
     let (x, y) = problem(20);
-    let error = |fit: LinearFit| fit.fit(&x, &y).unwrap_err().to_string();
+    let error = |fit: Fit| fit.fit(&x, &y).unwrap_err().to_string();
     let wrong = Gamma::Matrix(Matrix::zeros(2, 3));
     let message = error(Fit::linear().penalty(Penalty::Tikhonov { gamma: wrong }).lambda(1.0));
     assert!(message.contains('5') && message.contains('3'), "{message}");
     assert!(error(Fit::linear().penalty(Penalty::KernelLasso).lambda(1.0)).contains("kernel"));
     assert!(error(Fit::linear().penalty(Penalty::Lasso).lambda(-1.0)).contains("above 0"));
     assert!(error(Fit::linear().penalty(Penalty::None).lambda(1.0)).contains("without a penalty"));
-    assert!(error(Fit::linear().penalty(Penalty::NormPower)).contains("Fit"));
+    assert!(error(Fit::linear().penalty(Penalty::NormPower).degree(2)).contains("polynomial kernel"));
     assert!(error(Fit::linear().penalty(Penalty::Lasso).degree(99)).contains("degree"));
 }
 
@@ -182,7 +182,7 @@ fn extremes_of_lambda_end() {
     let x = Matrix::from_fn(12, 2, |i, j| (0.618 * (i + 1) as f64 * (1.0 + 0.37 * j as f64)).fract());
     let y: Vec<f64> = (0..12).map(|i| 1e149 * (3.0 * x.get(i, 0)).sin()).collect();
     let started = std::time::Instant::now();
-    let fit = Fit::linear().penalty(Penalty::KernelLasso).kernel(kernel::parse("gaussian").unwrap()).lambda(0.01);
+    let fit = Fit::with_shared(kernel::parse("gaussian").unwrap()).penalty(Penalty::KernelLasso).lambda(0.01);
     let fitted = fit.fit(&x, &y).unwrap();
     assert!(started.elapsed().as_secs() < 8 && fitted.fitted[0].iter().all(|v| v.is_finite()));
     let tiny: Vec<f64> = y.iter().map(|y| y * 1e-300 * 1e-169).collect();

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::Reduce;
 use super::automatic::SearchObserver;
 use super::losses::{ClassWeights, ManyClasses, Measure};
 use super::squares::Solver;
+use super::{Engine, Reduce};
 use crate::base::error::{Error, Result};
 use crate::base::journal::SharedJournal;
 use crate::base::watch::Observer;
@@ -242,6 +242,14 @@ impl Fit {
     /// The rows as this fit reads them, and its kernel, which must be the only one, with the numbers that they give it.
     #[doc(hidden)]
     pub fn prepared(&self, frame: &Frame, roles: &Roles) -> Result<(Design, SharedKernel)> {
+        let engine = self.engine()?;
+        if engine != Engine::Squared {
+            return Err(Error::Combination {
+                setting: "a split".into(),
+                with: engine.describe().into(),
+                because: "it reads every exponent and λ off one decomposition".into(),
+            });
+        }
         let kernels = self.problem.space.kernels();
         let [kernel] = &kernels[..] else {
             return Err(Error::argument("the kernel of a split", "a single one", kernels.len()));
@@ -430,7 +438,7 @@ impl Fit {
     /// shows it. For other losses and penalties.
     #[must_use]
     pub fn along_path(mut self) -> Self {
-        let is_loss = !self.problem.losses.is_empty();
+        let is_loss = matches!(self.named_engine(), Ok(Engine::Loss));
         self.choice = Choice {
             lambdas: None,
             one_standard_error: false,

@@ -1,5 +1,7 @@
 //! Who solves a problem, what it refuses, and the fit itself.
 
+use std::sync::Arc;
+
 use super::Reduce;
 use super::automatic::{Automatic, BUDGET};
 use super::builder::{Choice, Fit, Limits, Problem, Reading, Space, Watch};
@@ -13,7 +15,8 @@ use crate::data::{Design, Frame, Roles, Scale};
 use crate::linalg::Matrix;
 use crate::solve::linear::Sparse;
 use crate::term::criterion::{Criterion, FoldRule};
-use crate::term::loss::Shape;
+use crate::term::loss::residual::Squared;
+use crate::term::loss::{Shape, SharedLoss};
 use crate::term::penalty::Penalty;
 
 /// Who solves a problem.
@@ -66,7 +69,7 @@ impl Fit {
         Ok(engine)
     }
 
-    fn named_engine(&self) -> Result<Engine> {
+    pub(super) fn named_engine(&self) -> Result<Engine> {
         let Problem { space, losses, penalty, classify, .. } = &self.problem;
         let is_squared = !classify
             && losses.iter().all(|models| models.len() == 1)
@@ -277,9 +280,11 @@ impl Fit {
     /// The engine of all other losses.
     pub(crate) fn of_loss(&self) -> LossFit {
         let Fit { problem, choice, reading, limits, watch } = self.clone();
+        // Classes without a loss: labels ±1 with the squared one.
+        let squared = || -> Vec<Vec<SharedLoss>> { vec![vec![Arc::new(Squared)]] };
         LossFit {
             kernels: problem.space.kernels(),
-            losses: problem.losses,
+            losses: if problem.losses.is_empty() { squared() } else { problem.losses },
             exponents: problem.exponents.unwrap_or_else(|| vec![2.0]),
             lambdas: choice.lambdas,
             criterion: choice.criterion.unwrap_or(Criterion::KFold(usual_folds())),

@@ -2,8 +2,8 @@
 //!
 //! | spec | penalty | of |
 //! |---|---|---|
-//! | `norm-power` | λ‖f‖ᵐ, m the exponent | any kernel: [`Fit`](crate::Fit), [`Losses`](crate::Losses) |
-//! | `none` | 0: least squares of least norm | linear functions: [`Penalties`](crate::Penalties) |
+//! | `norm-power` | λ‖f‖ᵐ, m the exponent | any kernel, any loss |
+//! | `none` | 0: least squares of least norm | linear functions |
 //! | `lasso` | λ‖w‖₁ | linear functions |
 //! | `elastic-net(ratio=0.5)` | λ(ratio‖w‖₁ + (1 − ratio)‖w‖²) | linear functions |
 //! | `tikhonov(gamma=first-differences)` | λ‖Γw‖² | linear functions |
