@@ -390,11 +390,10 @@ fn feature_names(frame: &Frame, roles: &Roles) -> Result<Vec<String>> {
 }
 
 /// Whether a column holds the names of rows: it has no name of its own, as R and pandas write it, or the one that pandas
-/// gives to such a column and numbers that count.
+/// gives to such a column and whole numbers that rise, as they do in every part of a table that counts its rows.
 fn names_rows(frame: &Frame, name: &str) -> bool {
     let counts = |cells: &[f64]| {
-        let first = cells.first().copied().unwrap_or(f64::NAN);
-        (first == 0.0 || first == 1.0) && cells.iter().enumerate().all(|(row, x)| *x == first + row as f64)
+        cells.iter().all(|x| x.fract() == 0.0) && cells.windows(2).all(|pair| pair[0] < pair[1])
     };
     match (name, frame.column(name)) {
         ("", _) => true,
