@@ -143,6 +143,16 @@ impl Shape {
         }
     }
 
+    /// The slopes −∂ℓ/∂v that the loss can have for a target; for the label −1 they are mirrored.
+    pub fn interval(&self, reads: Reads, y: f64) -> [f64; 2] {
+        let [lower, upper] = match self {
+            Shape::Smooth(smooth) => smooth.slopes,
+            Shape::Quadratic => [f64::NEG_INFINITY, f64::INFINITY],
+            Shape::Tube(tube) => return tube.interval(reads, y),
+        };
+        if reads == Reads::Label && y < 0.0 { [-upper, -lower] } else { [lower, upper] }
+    }
+
     /// Derivatives, if it has two of them everywhere.
     pub fn smooth(&self) -> Option<Smooth> {
         match self {
