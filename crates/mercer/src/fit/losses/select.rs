@@ -10,7 +10,7 @@ use super::{LossFit, approximate};
 use crate::base::error::{Error, Result};
 use crate::linalg::Matrix;
 use crate::term::criterion::{Criterion, Folds};
-use crate::term::loss::Loss;
+use crate::term::loss::{Loss, Reads, Shape};
 
 /// The relative duality gap that selection asks for.
 const TOLERANCE: f64 = 1e-4;
@@ -231,10 +231,14 @@ pub(super) fn default_lambdas(rows: &Rows<'_>, group: &Group, loss: &dyn Loss, e
     let spread = if spread > 0.0 { spread } else { 1.0 };
     let total = rows.weights.map_or(n as f64, |w| w.iter().sum());
     // The force of one row: bounded slopes pull alike however far they are, others in proportion.
-    let force = match loss.shape().tube() {
-        Some(tube) if tube.curvature == 0.0 => tube.upper.max(-tube.lower) / spread,
-        Some(tube) => 1.0 / tube.curvature,
-        None => 1.0,
+    let force = match loss.shape() {
+        Shape::Tube(tube) if tube.curvature == 0.0 => tube.upper.max(-tube.lower) / spread,
+        Shape::Tube(tube) => 1.0 / tube.curvature,
+        Shape::Smooth(smooth) if loss.reads() == Reads::Number && smooth.slopes[1].is_finite() => {
+            smooth.slopes[1].max(-smooth.slopes[0]) / spread
+        }
+        Shape::Smooth(_) if loss.reads() == Reads::Label => 1.0,
+        Shape::Smooth(_) | Shape::Quadratic => 2.0,
     };
     let middle = height * force / (2.0 * total);
     let squared_norm = spread * spread / height;
