@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::automatic::SearchObserver;
-use super::{Engine, Reduce};
 use super::losses::{ClassWeights, ManyClasses, Measure};
 use super::squares::Solver;
+use super::{Engine, Reduce};
 use crate::base::error::{Error, Result};
 use crate::base::journal::SharedJournal;
 use crate::base::watch::Observer;
