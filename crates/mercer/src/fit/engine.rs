@@ -109,9 +109,8 @@ impl Fit {
         let Choice {
             lambdas, criterion: _, measure, on_grid, preferred, one_standard_error, every_point, metric, ..
         } = &self.choice;
-        let Limits {
-            landmarks_by, solver, accuracy_of_gradients, tolerance, diagnostics, keep_spectrum, budget, ..
-        } = &self.limits;
+        let Limits { reduce, landmarks_by, solver, accuracy_of_gradients, tolerance, .. } = &self.limits;
+        let Limits { diagnostics, keep_spectrum, budget, .. } = &self.limits;
         let said = |setting, is_said, useless_to, because| Said { setting, is_said, useless_to, because };
         let searched = "it is searched";
         let of_losses = "it belongs to other losses and to classes";
@@ -135,20 +134,21 @@ impl Fit {
             said("calibrated probabilities", *probabilities, &[Squared, Other, Searched], of_losses),
             said("sorted quantiles", *non_crossing, &[Squared, Other, Searched], of_losses),
             said("a tolerance", tolerance.is_some(), &[Squared, Searched], "its certificate is not a duality gap"),
-            said("landmarks", self.limits.reduce != Reduce::IfNeeded, &[Other], "it has none"),
-            said(
-                "an accuracy of landmarks",
-                matches!(self.limits.reduce, Reduce::ToAccuracy(_)),
-                &[Loss],
-                "nothing is proved of other losses",
-            ),
-            said("a way to choose landmarks", landmarks_by.is_some(), &[Loss, Other], "it has one only"),
             said(
                 "conjugate gradients",
                 *solver == Solver::ConjugateGradients || accuracy_of_gradients.is_some(),
                 &[Loss, Other, Searched],
                 of_squares,
             ),
+            said("a demand for all rows", *reduce == Reduce::Never, &[Other], "it always uses all of them"),
+            said("landmarks", *reduce != Reduce::IfNeeded, &[Other], "it has none"),
+            said(
+                "an accuracy of landmarks",
+                matches!(reduce, Reduce::ToAccuracy(_)),
+                &[Loss],
+                "nothing is proved of other losses",
+            ),
+            said("a way to choose landmarks", landmarks_by.is_some(), &[Loss, Other], "it has one only"),
             said("a fit without diagnostics", !diagnostics, &[Loss, Other, Searched], of_squares),
             said("a kept spectrum", *keep_spectrum, &[Loss, Other, Searched], of_squares),
             said("a budget", budget.is_some(), &[Squared, Loss, Other], "it is the time of the automatic search"),

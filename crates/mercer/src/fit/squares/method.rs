@@ -48,8 +48,11 @@ impl SquaredFit {
             targets,
             is_linear: self.kernels.iter().all(|kernel| kernel.linear_scale().is_some()),
             is_weighted,
-            // Forward chaining is read off a decomposition, also where λ is given.
-            fixed_exponent: self.fixed().map(|(exponent, _)| exponent).filter(|_| !self.criterion.is_forward()),
+            // Forward chaining is read off a decomposition, also where λ is given, and a spectrum that is kept is one.
+            fixed_exponent: self
+                .fixed()
+                .map(|(exponent, _)| exponent)
+                .filter(|_| !self.criterion.is_forward() && !self.keep_spectrum),
             only_ridges: self.exponents == [2.0]
                 && !self.shared_ridge
                 && suits_band(&self.criterion)
