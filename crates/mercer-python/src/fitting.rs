@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mercer::learn::ManyClasses;
+use mercer::learn::{ClassWeights, ManyClasses};
 use mercer::linear::Sparse;
 use mercer::penalty::Gamma;
 use mercer::penalty::Penalty;
@@ -113,6 +113,9 @@ fn learner(reading: &Reading, choosing: &Choosing, loss: &LossSettings) -> Resul
     }
     if let Some(memory) = reading.memory {
         learn = learn.memory(memory);
+    }
+    if !loss.class_weights.is_empty() {
+        learn = learn.class_weights(ClassWeights::Named(loss.class_weights.clone()));
     }
     if loss.multinomial {
         learn = learn.many_classes(ManyClasses::Multinomial);

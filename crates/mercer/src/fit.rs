@@ -167,6 +167,7 @@ impl Fitted {
     /// What is odd about the targets, or about the model's errors.
     pub fn notes(&self) -> Vec<Note> {
         let mut notes = notes::of_targets(&self.design, &self.model.summaries);
+        notes.extend(notes::of_features(&self.design));
         notes.extend(notes::of_errors(&self.model.summaries, &self.forward));
         notes
     }

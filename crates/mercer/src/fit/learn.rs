@@ -11,6 +11,7 @@ mod forecast;
 mod landmarks;
 mod left_out;
 mod measure;
+mod notes_of_classes;
 mod part;
 mod race;
 mod run;
@@ -102,7 +103,7 @@ pub enum ClassWeights {
     Equal,
     /// Such that every class weighs the same.
     Balanced,
-    /// By name; classes that are not named weigh 1.
+    /// By name or number (see [`Classes::place`](crate::data::Classes::place)); classes that are not named weigh 1.
     Named(Vec<(String, f64)>),
 }
 
@@ -161,12 +162,14 @@ impl Learned {
         &self.model.summaries[0]
     }
 
-    /// What is odd about targets of numbers.
+    /// What is odd about the table, or about the model of it.
     pub fn notes(&self) -> Vec<Note> {
-        match self.model.meaning() {
-            Meaning::Classes { .. } => Vec::new(),
+        let mut notes = match self.model.meaning() {
+            Meaning::Classes { .. } => self.notes_of_classes(),
             Meaning::Numbers | Meaning::Quantiles { .. } => notes::of_targets(&self.design, &self.model.summaries),
-        }
+        };
+        notes.extend(notes::of_features(&self.design));
+        notes
     }
 
     /// For linear functions with the logistic loss: the models (targets or classes) whose rows a linear function separates from all
@@ -304,7 +307,8 @@ impl Learn {
         Learn { many, ..self }
     }
 
-    /// Weights of whole classes.
+    /// Weights of whole classes. Probabilities that a loss states (logistic) are then those of classes with these weights;
+    /// [`with_probabilities`](Self::with_probabilities) calibrates on the rows' own weights.
     pub fn class_weights(self, class_weights: ClassWeights) -> Self {
         Learn { class_weights, ..self }
     }
@@ -314,7 +318,8 @@ impl Learn {
         Learn { classify: true, ..self }
     }
 
-    /// Calibrates probabilities on held-out values, for losses that do not state them.
+    /// Calibrates probabilities on held-out values, for losses that do not state them. Rows count by their own weights there,
+    /// whatever the weights of their classes.
     pub fn with_probabilities(self) -> Self {
         Learn { probabilities: true, ..self }
     }

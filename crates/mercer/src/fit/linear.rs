@@ -107,6 +107,7 @@ impl LinearFitted {
     pub fn notes(&self) -> Vec<Note> {
         let summaries = &self.model.summaries;
         let mut notes = notes::of_targets(&self.design, summaries);
+        notes.extend(notes::of_features(&self.design));
         for (summary, deviation) in summaries.iter().zip(self.design.deviations()) {
             let squared = |held_out: &HeldOut| (held_out.measure == "squared").then_some(held_out.value);
             if let Some(value) = summary.held_out.as_ref().and_then(squared).filter(|_| deviation > 0.0) {
