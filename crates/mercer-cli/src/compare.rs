@@ -68,8 +68,10 @@ struct Compared<'a> {
 pub fn run(options: &CompareOptions, common: &Common) -> anyhow::Result<Done> {
     options.svg.as_deref().map_or(Ok(()), files::check_folder)?;
     options.shown.output.as_deref().map_or(Ok(()), files::check_table_place)?;
-    let frame = files::read_table(&options.table, &options.reading.to_read_options())?.frame;
-    let roles = options.columns.to_roles_of_one_target(&frame)?;
+    let mut table = files::read_table(&options.table, &options.reading.to_read_options())?;
+    let roles = options.columns.to_roles_of_one_target(&table.frame)?;
+    table.keep_labels(&roles.targets[0]);
+    let frame = table.frame;
     let is_text = matches!(frame.column(&roles.targets[0]), Ok(Column::Text(_)));
     let of_classes = options.classify || is_text || options.methods.iter().any(|method| method.is_of_classes());
     let words = if of_classes { &OF_CLASSES } else { &OF_NUMBERS };

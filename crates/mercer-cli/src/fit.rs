@@ -79,7 +79,7 @@ pub fn run(options: &FitOptions, common: &Common) -> anyhow::Result<Done> {
     }
     check_places(&options)?;
     let held = files::check_size(&options.table, &options.reading.to_read_options(), options.rows.memory)?;
-    let (table, file) = read(&options, &options.table)?;
+    let (mut table, file) = read(&options, &options.table)?;
     if let Some(memory) = &mut options.rows.memory {
         *memory = memory.saturating_sub(held).max(1);
     }
@@ -95,6 +95,9 @@ pub fn run(options: &FitOptions, common: &Common) -> anyhow::Result<Done> {
         check(&options)?;
     }
     if is_learned || options.losses.classify {
+        if let [target] = &roles.targets[..] {
+            table.keep_labels(target);
+        }
         return learn::run(&options, common, &table.frame, &roles, &origin, started);
     }
     let options = &options;

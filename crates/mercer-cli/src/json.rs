@@ -5,7 +5,7 @@ pub mod linear;
 
 use mercer::path::{HeldOutRows, LeaveOneOut};
 use mercer::select::Surface;
-use mercer::{Model, Summary, Tried};
+use mercer::{Meaning, Model, Summary, Tried};
 use serde_json::{Map, Value, json};
 
 use crate::effects::importance::column;
@@ -164,6 +164,9 @@ pub fn model(model: &Model) -> Value {
         let numbers = || classes.names.iter().map(|name| name.parse::<f64>().ok()).collect::<Vec<_>>();
         let names = if classes.are_numbers { json!(numbers()) } else { json!(classes.names) };
         object.insert("classes".into(), names);
+        if let Meaning::Classes { class_weights, .. } = model.meaning() {
+            object.insert("class_weights".into(), json!(class_weights));
+        }
     }
     match model.summaries() {
         [only] => object.extend(target(model, 0, only)),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mercer::learn::ManyClasses;
+use mercer::learn::{ClassWeights, ManyClasses};
 use mercer::linear::Sparse;
 use mercer::penalty::Gamma;
 use mercer::penalty::Penalty;
@@ -57,6 +57,10 @@ fn fit_of(problem: Problem, reading: &Reading, choosing: &Choosing, size: &Size)
             let losses: Vec<_> = loss.losses.iter().map(|spec| range::losses(spec)).collect::<Result<_>>()?;
             let fit = in_kernels()?.losses(losses.concat()).tolerance(loss.tolerance);
             let multinomial: Switch = |fit| fit.many_classes(ManyClasses::Multinomial);
+            let fit = match &loss.class_weights[..] {
+                [] => fit,
+                weights => fit.class_weights(ClassWeights::Named(weights.to_vec())),
+            };
             let switches = [
                 (loss.multinomial, multinomial),
                 (loss.probabilities, Fit::with_probabilities),

@@ -165,4 +165,6 @@ pub struct LossSettings {
     pub probabilities: bool,
     /// Whether quantiles are sorted.
     pub non_crossing: bool,
+    /// Weights of classes by name or number, times the weights of the rows.
+    pub class_weights: Vec<(String, f64)>,
 }

@@ -209,7 +209,7 @@ fn problems_that_nobody_solves_are_refused_by_name_and_with_the_reason() {
             assert!(refused.unwrap_err().to_string().starts_with("sparse rows cannot be combined with"));
         }
         if engine != Engine::Squared {
-            let refused = fit.split(&frame, &frame, &roles).unwrap_err().to_string();
+            let refused = fit.prepared(&frame, &roles).unwrap_err().to_string();
             assert!(refused.starts_with("a split cannot be combined with"), "{refused}");
             assert!(mercer::online::Online::new(fit, roles.clone()).unwrap_err().to_string().contains("stream"));
         }

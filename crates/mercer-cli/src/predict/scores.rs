@@ -88,7 +88,7 @@ enum Kind {
 
 /// The score of a model of classes, if the table has the target.
 pub fn of_classes(predicted: &Predicted, target: &str, frame: &Frame, name: &str) -> Option<Score> {
-    let column = frame.as_written(target).ok()?;
+    let column = frame.as_labels(target).ok()?;
     let kind = Kind::Classes(ClassScore::of(predicted, &truth(&column, &predicted.classes), None)?);
     Some(Score { name: name.into(), target: target.into(), kind })
 }

@@ -3,6 +3,7 @@
 use mercer::base::bytes::bytes;
 use mercer::criterion::FoldRule;
 use mercer::learn::Measure;
+use mercer::loss::Shape;
 use mercer::{Curve, Fitted, Meaning, Probability, Summary};
 
 use super::fit::{fold_words, saved_line, table_lines};
@@ -19,6 +20,8 @@ use crate::learn::assess::Assessment;
 use crate::score::{QuantileScore, quantile_of, spread};
 
 const MOST_TRIALS: usize = 8;
+/// Classes, at most, whose support vectors are counted one by one.
+const MOST_SUPPORTS: usize = 6;
 
 pub fn page(found: &Found, options: &FitOptions, common: &Common, saved: Option<(&str, usize)>) -> String {
     let mut page = Page::new();
@@ -164,22 +167,32 @@ fn facts(page: &mut Page, found: &Found, t: usize, summary: &Summary) {
     if let Some(edge) = tried.filter_map(|trial| edge(&trial.lambdas, trial.chosen?)).next() {
         page.line("", &edge);
     }
-    if let Some(line) = conversions::line(&conversions::of(&found.learned.model, summary)) {
-        let is_weighted = found.learned.design.weights.is_some() || summary.weighted_train_error.is_some();
-        page.line("", &format!("{line}{}", if is_weighted { " (there with weights of mean 1)" } else { "" }));
-    }
     let models = found.learned.model.summaries();
     let of_classes = found.codes.is_some() && models.len() > 1;
+    let all = conversions::of(&found.learned.model, summary);
+    if of_classes && models.iter().any(|other| conversions::of(&found.learned.model, other) != all) {
+        page.line("", "the ridge of each class differs; --json has C or alpha of all");
+    } else if let Some(line) = conversions::line(&all) {
+        let is_weighted = found.learned.design.weights.is_some() || summary.weighted_train_error.is_some();
+        let line = format!("{line}{}", if is_weighted { " (there with weights of mean 1)" } else { "" });
+        notes::wrapped(&line).iter().for_each(|part| page.line("", part));
+    }
     let losses: Vec<f64> = models.iter().filter_map(|summary| summary.train_loss).collect();
     let shared = Summary { train_loss: Some(spread(&losses).0), ..summary.clone() };
     page.line("error", &errors_line(if of_classes { &shared } else { summary }));
     if let Some(line) = assessed(found.assessment.as_ref(), t) {
         page.line("", &line);
     }
-    let all: Vec<String> =
-        if of_classes { models.iter() } else { models[t..=t].iter() }.filter_map(|s| s.support).map(integer).collect();
-    if summary.certificate.low_rank.is_none() {
-        page.line("support", &format!("{} of {} are support vectors", all.join(", "), rows(summary.rows)));
+    let all: Vec<usize> =
+        if of_classes { models.iter() } else { models[t..=t].iter() }.filter_map(|s| s.support).collect();
+    if summary.certificate.low_rank.is_none() && leaves_rows_out(&summary.loss) {
+        let counts = match (all.iter().min(), all.iter().max()) {
+            (Some(least), Some(most)) if all.len() > MOST_SUPPORTS => {
+                format!("for each class from {} to {}", integer(*least), integer(*most))
+            }
+            _ => all.iter().map(|count| integer(*count)).collect::<Vec<_>>().join(", "),
+        };
+        page.line("support", &format!("{counts} of {} are support vectors", rows(summary.rows)));
     }
     let worst =
         if of_classes { models.iter().max_by(|a, b| gap(a).total_cmp(&gap(b))).unwrap_or(summary) } else { summary };
@@ -187,6 +200,11 @@ fn facts(page: &mut Page, found: &Found, t: usize, summary: &Summary) {
     if let Some(low_rank) = &worst.certificate.low_rank {
         page.line("", &low_rank_line(low_rank));
     }
+}
+
+/// Whether a loss has rows without a coefficient: not where it is smooth, as the logistic and the squared one are.
+pub fn leaves_rows_out(loss: &str) -> bool {
+    mercer::loss::parse(loss).is_ok_and(|losses| losses.iter().all(|loss| matches!(loss.shape(), Shape::Tube(_))))
 }
 
 fn gap(summary: &Summary) -> f64 {

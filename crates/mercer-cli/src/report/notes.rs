@@ -44,7 +44,15 @@ pub fn said(note: &Note) -> String {
     let remedy = match note {
         Note::LikeClasses { .. } => " (--loss logistic or --loss hinge)",
         Note::Outlier { .. } => "; check the cell, leave the row out, or fit by --loss huber or --loss absolute",
+        Note::OutlyingCell { .. } => {
+            "; check the cell, leave the row out, or use --na MARK if the number marks missing cells"
+        }
+        Note::OneClass { .. } => " (--class-weight balanced gives rare classes more weight)",
+        Note::ReweightedProbabilities { .. } => {
+            " (probabilities of the table: leave out --class-weight, or calibrate by --loss hinge --probability)"
+        }
         Note::Constant { .. }
+        | Note::NoBetterThanOneClass { .. }
         | Note::NoBetterThanTheMean { .. }
         | Note::Undetermined { .. }
         | Note::BackInTime { .. } => "",
@@ -52,7 +60,8 @@ pub fn said(note: &Note) -> String {
     format!("{note}{remedy}")
 }
 
-fn wrapped(text: &str) -> Vec<String> {
+/// A text in lines of this width.
+pub fn wrapped(text: &str) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split(' ') {
         match lines.last_mut() {

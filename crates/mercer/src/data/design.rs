@@ -3,6 +3,7 @@
 use super::encoder::{Encoder, Encoding, Feature, Missing, Scale, TextAs, not_a_number};
 use super::facts::{Fact, Facts, LeftOut};
 use super::frame::{Column, Frame};
+use super::odd::{OddCell, odd_cells};
 use crate::base::error::{Error, Result};
 use crate::data::Points;
 use crate::linalg::{Matrix, exponent_of};
@@ -49,6 +50,8 @@ pub struct Design {
     pub(crate) unexpanded: Option<Points>,
     /// The place of each row in the table, from 0.
     pub(crate) table_rows: Vec<usize>,
+    /// Cells of features that are out of all proportion.
+    pub(crate) odd_cells: Vec<OddCell>,
     /// Rows that were left out because a cell is missing.
     pub dropped_missing: usize,
     /// Rows that were left out because their weight is 0.
@@ -65,6 +68,7 @@ impl Design {
             Encoder::learn(frame, (&names, roles.features.is_some()), &roles.categorical, rows, weights, encoding)
         };
         let mut design = Design::read(frame, roles, &names, encoding.missing, learn)?;
+        design.odd_cells = odd_cells(frame, &design.encoder.features, &design.table_rows, design.weights.as_deref());
         let row_names = frame.names().iter().filter(|name| roles.features.is_none() && names_rows(frame, name));
         let row_names = row_names.map(|name| (name.clone(), LeftOut::RowNames));
         design.encoder.facts.left_out.splice(0..0, row_names);
@@ -149,6 +153,7 @@ impl Design {
             groups_are_folds: roles.groups_are_folds,
             unexpanded: None,
             table_rows: rows,
+            odd_cells: Vec::new(),
             dropped_missing,
             dropped_weightless,
             runs_backwards: frame.runs_backwards().map(str::to_owned),
@@ -175,6 +180,7 @@ impl Design {
             groups: None,
             groups_are_folds: false,
             unexpanded: None,
+            odd_cells: Vec::new(),
             dropped_missing: 0,
             dropped_weightless: 0,
             runs_backwards: None,
@@ -258,6 +264,7 @@ impl Design {
             groups_are_folds: self.groups_are_folds,
             unexpanded: self.unexpanded.as_ref().map(|points| points.subset(rows)),
             table_rows: rows.iter().map(|row| self.table_rows[*row]).collect(),
+            odd_cells: self.odd_cells.clone(),
             dropped_missing: 0,
             dropped_weightless: 0,
             runs_backwards: self.runs_backwards.clone(),
@@ -392,9 +399,8 @@ fn feature_names(frame: &Frame, roles: &Roles) -> Result<Vec<String>> {
 /// Whether a column holds the names of rows: it has no name of its own, as R and pandas write it, or the one that pandas
 /// gives to such a column and whole numbers that rise, as they do in every part of a table that counts its rows.
 fn names_rows(frame: &Frame, name: &str) -> bool {
-    let counts = |cells: &[f64]| {
-        cells.iter().all(|x| x.fract() == 0.0) && cells.windows(2).all(|pair| pair[0] < pair[1])
-    };
+    let counts =
+        |cells: &[f64]| cells.iter().all(|x| x.fract() == 0.0) && cells.windows(2).all(|pair| pair[0] < pair[1]);
     match (name, frame.column(name)) {
         ("", _) => true,
         ("Unnamed: 0", Ok(Column::Number(cells))) => counts(cells),

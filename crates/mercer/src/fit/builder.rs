@@ -353,14 +353,16 @@ impl Fit {
         self
     }
 
-    /// Weights of whole classes.
+    /// Weights of whole classes. Probabilities that a loss states (logistic) are then those of classes with these weights;
+    /// [`with_probabilities`](Self::with_probabilities) calibrates on the rows' own weights.
     #[must_use]
     pub fn class_weights(mut self, weights: ClassWeights) -> Self {
         self.problem.class_weights = weights;
         self
     }
 
-    /// Calibrates probabilities on held-out values, for losses that do not state them.
+    /// Calibrates probabilities on held-out values, for losses that do not state them. Rows count by their own weights there,
+    /// whatever the weights of their classes.
     #[must_use]
     pub fn with_probabilities(mut self) -> Self {
         self.problem.probabilities = true;

@@ -198,9 +198,10 @@ impl Fitted {
     pub fn notes(&self) -> Vec<Note> {
         let summaries = &self.model.summaries;
         let mut notes = match self.model.meaning() {
-            Meaning::Classes { .. } => Vec::new(),
+            Meaning::Classes { .. } => self.notes_of_classes(),
             Meaning::Numbers | Meaning::Quantiles { .. } => notes::of_targets(&self.design, summaries),
         };
+        notes.extend(notes::of_features(&self.design));
         notes.extend(notes::of_order(&self.design, summaries));
         match &self.engaged {
             Engaged::Squared => notes.extend(notes::of_errors(&self.design, summaries, &self.forward)),

@@ -10,6 +10,7 @@ mod forecast;
 mod landmarks;
 mod left_out;
 mod measure;
+mod notes_of_classes;
 mod part;
 mod race;
 mod run;
@@ -77,7 +78,7 @@ pub enum ClassWeights {
     Equal,
     /// Such that every class weighs the same.
     Balanced,
-    /// By name; classes that are not named weigh 1.
+    /// By name or number (see [`Classes::place`](crate::data::Classes::place)); classes that are not named weigh 1.
     Named(Vec<(String, f64)>),
 }
 

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fmt;
 
-use crate::data::Design;
+use crate::data::{Design, OddCell};
 use crate::model::Summary;
 use crate::path::HeldOutRows;
 
@@ -61,6 +61,44 @@ pub enum Note {
         /// How rows were held out, such as `leave-one-out`.
         held_out: &'static str,
     },
+    /// All training rows are predicted to be of one class.
+    OneClass {
+        /// The target's name.
+        target: String,
+        /// That class.
+        class: String,
+    },
+    /// Held-out rows are predicted no better than by their most frequent class.
+    NoBetterThanOneClass {
+        /// The target's name.
+        target: String,
+        /// That class.
+        class: String,
+        /// The share of held-out rows whose class is not predicted, by the weights of the fit.
+        error: f64,
+        /// The share of held-out rows of other classes.
+        share: f64,
+    },
+    /// The loss states probabilities, and the fit had class weights.
+    ReweightedProbabilities {
+        /// The target's name.
+        target: String,
+    },
+    /// One cell of a feature decides its mean and its deviation.
+    OutlyingCell {
+        /// The feature's column.
+        column: String,
+        /// The row, from 1.
+        row: usize,
+        /// The cell.
+        value: f64,
+        /// Between the quartiles are half of the rows.
+        quartiles: [f64; 2],
+        /// The cell's share of the variance of its column.
+        share: f64,
+        /// How many other cells of the column are far away, too.
+        others: usize,
+    },
     /// Least squares on columns that depend on each other.
     Undetermined {
         /// The target's name.
@@ -78,13 +116,17 @@ pub enum Note {
 }
 
 impl Note {
-    /// The target that it is about, if it is about one.
+    /// The target (or the feature) that it is about, if it is about one.
     pub fn target(&self) -> Option<&str> {
         match self {
             Note::Constant { target, .. }
             | Note::LikeClasses { target, .. }
             | Note::Outlier { target, .. }
             | Note::NoBetterThanTheMean { target, .. }
+            | Note::OneClass { target, .. }
+            | Note::NoBetterThanOneClass { target, .. }
+            | Note::ReweightedProbabilities { target }
+            | Note::OutlyingCell { column: target, .. }
             | Note::Undetermined { target, .. } => Some(target),
             Note::BackInTime { .. } => None,
         }
@@ -126,11 +168,7 @@ impl fmt::Display for Note {
                     short(*high),
                     percent(*share)
                 )?;
-                match others {
-                    0 => Ok(()),
-                    1 => write!(f, " (1 more row is as odd)"),
-                    n => write!(f, " ({n} more rows are as odd)"),
-                }
+                write_others(f, *others)
             }
             Note::NoBetterThanTheMean { target, r2, held_out } => {
                 let (rows, mean) = match *held_out {
@@ -144,6 +182,32 @@ impl fmt::Display for Note {
                     short(*r2)
                 )
             }
+            Note::OutlyingCell { column, row, value, quartiles: [low, high], share, others } => {
+                write!(
+                    f,
+                    "feature {column} is {} in row {row}, and half of all rows are within {} … {}; that row has {} of the \
+                     column's variance, so the other rows look almost alike in it",
+                    short(*value),
+                    short(*low),
+                    short(*high),
+                    percent(*share)
+                )?;
+                write_others(f, *others)
+            }
+            Note::OneClass { target, class } => {
+                write!(f, "{target}: the model predicts {class} for every training row")
+            }
+            Note::NoBetterThanOneClass { target, class, error, share } => write!(
+                f,
+                "{target}: {} of the held-out rows are classified wrongly, and {} would be if every row were predicted as {class}",
+                percent(*error),
+                percent(*share)
+            ),
+            Note::ReweightedProbabilities { target } => write!(
+                f,
+                "{target}: the classes were fitted with class weights, and probabilities are those of classes with these weights, not of \
+                 the table"
+            ),
             Note::Undetermined { target, rank, columns } => write!(
                 f,
                 "{target}: {columns} columns that vary have rank {rank}: the rows do not determine every coefficient, and those with the \
@@ -163,6 +227,27 @@ pub(crate) fn of_order(design: &Design, summaries: &[Summary]) -> Option<Note> {
     let is_forward = |summary: &Summary| summary.chosen_by.as_deref().is_some_and(|spec| spec.starts_with("forward"));
     let column = design.runs_backwards.clone().filter(|_| summaries.iter().any(is_forward))?;
     Some(Note::BackInTime { column })
+}
+
+fn write_others(f: &mut fmt::Formatter<'_>, others: usize) -> fmt::Result {
+    match others {
+        0 => Ok(()),
+        1 => write!(f, " (1 more row is as odd)"),
+        n => write!(f, " ({n} more rows are as odd)"),
+    }
+}
+
+/// Cells of features that are out of all proportion, one for each column.
+pub(crate) fn of_features(design: &Design) -> Vec<Note> {
+    let note = |cell: &OddCell| Note::OutlyingCell {
+        column: cell.column.clone(),
+        row: cell.row + 1,
+        value: cell.value,
+        quartiles: cell.quartiles,
+        share: cell.share,
+        others: cell.others,
+    };
+    design.odd_cells.iter().map(note).collect()
 }
 
 /// What there is to say of targets of numbers.

@@ -64,8 +64,13 @@ impl LossFit {
             held.extend(if tried.is_empty() { Vec::new() } else { curve.held_out() });
             if self.probabilities && matches!(group.kind, Kind::Classes { .. }) {
                 let together = targets.design.groups.as_deref();
-                calibration =
-                    self.calibration(&rows, group, &losses, curve, together, folds.is_some() && !tried.is_empty())?;
+                let by_folds = folds.is_some() && !tried.is_empty();
+                let values = self.values_to_calibrate(&rows, group, &losses, curve, together, by_folds)?;
+                // The values are those of fits with class weights; the sigmoids count every row by its own weight, so that
+                // probabilities are those of the table.
+                let own = targets.design.weights.as_deref();
+                let models = values.iter().zip(&group.outputs).zip(&fitted[first..]);
+                calibration = models.map(|((v, o), fitted)| calibrate::calibrate(v, &o.y, own, fitted)).collect();
             }
         }
         let count = targets.design.whole_groups().map(group_count);
@@ -149,8 +154,8 @@ impl LossFit {
         out
     }
 
-    /// Sigmoids on held-out values, for losses that state no probabilities.
-    fn calibration(
+    /// Held-out values of each model, for losses that state no probabilities.
+    fn values_to_calibrate(
         &self,
         rows: &Rows<'_>,
         group: &Group,
@@ -158,12 +163,12 @@ impl LossFit {
         curve: &Curve,
         groups: Option<&[u32]>,
         by_folds: bool,
-    ) -> Result<Vec<[f64; 2]>> {
+    ) -> Result<Vec<Vec<f64>>> {
         if losses[0].probability(0.0).is_some() {
             return Ok(Vec::new());
         }
         self.stage("calibrating")?;
-        let values = match by_folds {
+        Ok(match by_folds {
             true => curve.held_out(),
             false => {
                 let n = rows.points.rows();
@@ -177,8 +182,7 @@ impl LossFit {
                 let values = found.swap_remove(0).map(|mut repeats| repeats.swap_remove(0)).unwrap_or_default();
                 (0..values.cols()).map(|t| values.col(t).to_vec()).collect()
             }
-        };
-        Ok(values.iter().zip(&group.outputs).map(|(v, o)| calibrate::calibrate(v, &o.y, rows.weights)).collect())
+        })
     }
 
     fn meaning(&self, targets: &Targets, calibration: Vec<[f64; 2]>) -> Meaning {
@@ -198,7 +202,8 @@ impl LossFit {
         } else {
             Probability::Calibrated { sigmoids: calibration }
         };
-        Meaning::Classes { target: targets.design.targets[0].clone(), classes: classes.clone(), probability }
+        let (target, class_weights) = (targets.design.targets[0].clone(), targets.class_weights.clone());
+        Meaning::Classes { target, classes: classes.clone(), probability, class_weights }
     }
 
     fn summaries(

@@ -30,7 +30,7 @@ use crate::term::kernel::SharedKernel;
 
 /// The relative duality gap of points that only have to be told from better ones, and of those that may be chosen.
 const LOOSE: f64 = 3e-2;
-const STATED: f64 = 5e-4;
+pub(super) const STATED: f64 = 5e-4;
 /// Held-out rows of the first fold, and points, from which a race is worth it.
 const FEWEST_ROWS: usize = 100;
 const FEWEST_POINTS: usize = 6;

@@ -44,6 +44,8 @@ pub(super) struct Targets {
     pub classes: Option<Classes>,
     /// Row weights times class weights.
     pub weights: Option<Vec<f64>>,
+    /// The weights of the classes, unless all are equal.
+    pub class_weights: Option<Vec<f64>>,
 }
 
 impl LossFit {
@@ -52,7 +54,7 @@ impl LossFit {
             let design = Design::new(frame, roles, self.encoding())?;
             let groups = self.number_groups(&design);
             let weights = design.weights.clone();
-            return Ok(Targets { design, groups, classes: None, weights });
+            return Ok(Targets { design, groups, classes: None, weights, class_weights: None });
         }
         let [target] = &roles.targets[..] else {
             return Err(Error::argument("the target of a classification", "a single column", roles.targets.len()));
@@ -65,15 +67,20 @@ impl LossFit {
             (all, codes)
         } else {
             // Classes that only rows without weight or with missing cells have are no classes of this model.
-            let mut kept = Frame::new(design.rows());
-            let seen: Vec<Option<usize>> = codes.into_iter().map(Some).collect();
-            kept.push(target, all.column(&seen))?;
-            let (classes, codes) = Classes::read(&kept, target)?;
-            (classes, codes.iter().map(|code| *code as usize).collect())
+            all.in_use(&codes, target)?
         };
-        let weights = self.weights(&design, &classes, &codes)?;
+        let class_weights = self.weights_of_classes(&design, &classes, &codes)?;
+        let weights = match &class_weights {
+            Some(of_class) => {
+                let of_row = |i: usize| design.weights.as_ref().map_or(1.0, |w| w[i]);
+                let weights: Vec<f64> = codes.iter().enumerate().map(|(i, code)| of_row(i) * of_class[*code]).collect();
+                Some(weights).filter(|w| w.iter().any(|x| *x != w[0]))
+            }
+            None => design.weights.clone(),
+        };
+        let class_weights = class_weights.filter(|w| w.iter().any(|x| *x != w[0]));
         let group = self.class_group(target, &classes, codes);
-        Ok(Targets { design, groups: vec![group], classes: Some(classes), weights })
+        Ok(Targets { design, groups: vec![group], classes: Some(classes), weights, class_weights })
     }
 
     fn number_groups(&self, design: &Design) -> Vec<Group> {
@@ -106,11 +113,11 @@ impl LossFit {
         Group { outputs, kind: Kind::Classes { codes, is_multinomial } }
     }
 
-    /// Row weights times class weights; `None` if all are equal.
-    fn weights(&self, design: &Design, classes: &Classes, codes: &[usize]) -> Result<Option<Vec<f64>>> {
+    /// The weight of each class; `None` without class weights.
+    fn weights_of_classes(&self, design: &Design, classes: &Classes, codes: &[usize]) -> Result<Option<Vec<f64>>> {
         let of_row = |i: usize| design.weights.as_ref().map_or(1.0, |w| w[i]);
         let of_class: Vec<f64> = match &self.class_weights {
-            ClassWeights::Equal => return Ok(design.weights.clone()),
+            ClassWeights::Equal => return Ok(None),
             ClassWeights::Balanced => {
                 let mut sums = vec![0.0; classes.len()];
                 codes.iter().enumerate().for_each(|(i, code)| sums[*code] += of_row(i));
@@ -118,20 +125,21 @@ impl LossFit {
                 sums.iter().map(|sum| total / (classes.len() as f64 * sum)).collect()
             }
             ClassWeights::Named(named) => {
-                for (name, weight) in named {
-                    if !classes.names.contains(name) {
+                let mut of_class = vec![1.0; classes.len()];
+                // The first of several weights of one class counts.
+                for (name, weight) in named.iter().rev() {
+                    let Some(place) = classes.place(name) else {
                         let must = format!("those of a class ({})", classes.names.join(", "));
                         return Err(Error::argument("class weights", must, format!("{name:?}")));
-                    }
+                    };
                     if !(*weight > 0.0 && *weight <= 1e30) {
                         return Err(Error::argument(format!("the weight of class {name:?}"), "above 0", weight));
                     }
+                    of_class[place] = *weight;
                 }
-                let find = |name: &String| named.iter().find(|(known, _)| known == name).map_or(1.0, |(_, w)| *w);
-                classes.names.iter().map(find).collect()
+                of_class
             }
         };
-        let weights: Vec<f64> = codes.iter().enumerate().map(|(i, code)| of_row(i) * of_class[*code]).collect();
-        Ok(Some(weights).filter(|w| w.iter().any(|x| *x != w[0])))
+        Ok(Some(of_class))
     }
 }
