@@ -38,7 +38,7 @@ fn every_problem_reaches_the_engine_that_is_for_it() {
     let choices = ["epsilon-insensitive(epsilon=0.1)", "absolute"].map(|spec| loss::parse(spec).unwrap());
     for (name, fit, engine) in [
         ("a kernel", gaussian(), Engine::Squared),
-        ("several kernels", gaussian().kernels(vec![Arc::new(Linear); 2]), Engine::Squared),
+        ("several kernels", gaussian().kernels(vec![Arc::new(Linear), Arc::new(Linear)]), Engine::Squared),
         ("a linear function", Fit::linear(), Engine::Squared),
         ("the squared loss by name", of(gaussian(), "squared"), Engine::Squared),
         ("the penalty by name", with(gaussian(), "norm-power"), Engine::Squared),
@@ -81,8 +81,10 @@ impl Journal for Forgets {
 /// The engines that refuse a setting, with its name and the reason.
 type Refusal = (&'static [Engine], &'static str, &'static str);
 
+type Setting = fn(Fit) -> Fit;
+
 /// Every setting that not all engines have a use for, and every one that all of them have.
-fn settings() -> Vec<(fn(Fit) -> Fit, Vec<Refusal>)> {
+fn settings() -> Vec<(Setting, Vec<Refusal>)> {
     use Engine::{Automatic, Loss, Penalty, Squared};
     let of_losses = "it belongs to other losses and to classes";
     let of_squares = "it needs the decomposition of the squared loss with λ‖f‖ᵐ";
@@ -184,7 +186,7 @@ fn problems_that_nobody_solves_are_refused_by_name_and_with_the_reason() {
         (Fit::linear().penalty(Penalty::Lasso).loss(absolute()), "the loss", "this penalty", "the squared loss"),
         (Fit::linear().penalty(Penalty::None).classify(), "the loss", "this penalty", "the squared loss"),
         (
-            gaussian().kernels(vec![Arc::new(Linear); 2]).penalty(Penalty::Lasso),
+            gaussian().kernels(vec![Arc::new(Linear), Arc::new(Linear)]).penalty(Penalty::Lasso),
             "several kernels",
             "this penalty",
             "it takes one",
@@ -221,7 +223,7 @@ fn problems_that_nobody_solves_are_refused_by_name_and_with_the_reason() {
 /// Rows in the plane with a smooth target and noise.
 fn table(rows: usize) -> (Matrix, Vec<f64>) {
     let x = Matrix::from_fn(rows, 2, |i, j| ((i + 1) as f64 * [0.754_877_666, 0.569_840_291][j]).fract());
-    let noise = |i: usize| (43_758.5453 * libm::sin(12.9898 * (i + 1) as f64)).rem_euclid(1.0) - 0.5;
+    let noise = |i: usize| (43758.5453 * libm::sin(12.9898 * (i + 1) as f64)).rem_euclid(1.0) - 0.5;
     let value = |i: usize| (5.0 * x.get(i, 0)).sin() + 2.0 * x.get(i, 1) * x.get(i, 0) + 0.3 * noise(i);
     let y = (0..rows).map(value).collect();
     (x, y)

@@ -103,7 +103,7 @@ impl Left<'_> {
         let values = if is_multinomial {
             let points: Vec<RidgePoint> = (0..self.outputs.len()).map(|t| self.point(t)).collect();
             let (weights, has_offset) = (self.row_weights, self.fitted.summary().has_offset);
-            approximate::multinomial::values(&gram, weights, has_offset, &points, &self.outputs, observer)?
+            approximate::multinomial::values(&gram, weights, has_offset, &points, self.outputs, observer)?
         } else {
             (0..self.outputs.len()).map(|t| self.to_first_order(t, &gram)).collect::<Result<_>>()?
         };
@@ -165,7 +165,7 @@ impl Left<'_> {
         let Meaning::Classes { probability, .. } = &self.fitted.model.meaning else {
             return models.map(|t| Ok(Group { outputs: vec![output(t)?], kind: Kind::Numbers })).collect();
         };
-        let code_of = |i: usize| match &self.outputs[..] {
+        let code_of = |i: usize| match self.outputs {
             [single] => usize::from(single[i] > 0.0),
             many => many.iter().position(|y| y[i] > 0.0).unwrap_or(0),
         };
