@@ -1,14 +1,15 @@
 //! `cargo xtask bench`: the times of commands that people wait for, beside those of another build.
 //!
-//! Both programs run in turn, so that whatever slows the machine down slows both. A case is slower if the ratio of the times
+//! Both programs run in turn, so that whatever slows the machine down slows both. One thread is timed by its processor time, which
+//! hardly depends on what else the machine does. A case is slower if the ratio of the times
 //! in one round is above 1.03 with confidence: the lower end of the interval for its median (from the order statistics, as in the
 //! sign test) lies above it. A noisy machine widens the interval and never makes a difference.
 
 mod cases;
+mod clock;
 mod spread;
 
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 
@@ -16,6 +17,7 @@ use crate::arguments::Arguments;
 use crate::build;
 use crate::place::{Place, Room};
 use cases::{ALL, Case};
+use clock::Clock;
 use spread::{Spread, median};
 
 const HELP: &str = "\
@@ -28,7 +30,7 @@ Usage: cargo xtask bench [OPTIONS]
   --program PATH          the program (default: a release build of the working tree)
   --only PATTERN          only cases whose name contains PATTERN; may be repeated
   --rounds N              runs of each program (default: 11)
-  --threads N             threads of the program (default: 1)
+  --threads N             threads of the program (default: 1, timed by the processor time; several: by the clock on the wall)
   --list                  print the cases and their command lines
 
 Exit codes: 0 no case is slower, 1 a case is more than 3 % slower beyond noise, 2 the comparison failed.
@@ -65,6 +67,7 @@ pub fn run(line: Vec<String>) -> Result<bool> {
     let (rounds, threads) = (arguments.number("rounds", 11)?, arguments.number("threads", 1)?);
     ensure!(rounds > 0, "--rounds must be at least 1");
     let place = Place::new("bench", false)?;
+    println!("{} on {threads} thread{}", Clock::suitable(threads).name(), if threads == 1 { "" } else { "s" });
     match programs.len() {
         1 => println!("{:<12}{:>12}{:>24}", "", "seconds", "least … largest"),
         _ => println!("{:<12}{:>12}{:>12}{:>9}{:>18}", "", "seconds", "other", "ratio", "95 % interval"),
@@ -82,13 +85,11 @@ pub fn run(line: Vec<String>) -> Result<bool> {
 
 /// The seconds of every program in every round.
 fn time(case: &Case, programs: &[PathBuf], place: &Place, rounds: usize, threads: usize) -> Result<Vec<Vec<f64>>> {
+    let clock = Clock::suitable(threads);
     let rooms: Vec<Room<'_>> =
         (0..programs.len()).map(|index| place.room(&format!("{}-{index}", case.name))).collect::<Result<_>>()?;
     let run = |index: usize, step: &str| -> Result<f64> {
-        let mut command = rooms[index].command(step, &programs[index], threads)?;
-        let started = Instant::now();
-        let status = command.status()?;
-        let seconds = started.elapsed().as_secs_f64();
+        let (status, seconds) = clock.time(&mut rooms[index].command(step, &programs[index], threads)?)?;
         // 3: finished without a certificate.
         ensure!(matches!(status.code(), Some(0 | 3)), "{step} ended with {status}");
         Ok(seconds)

@@ -4,6 +4,7 @@ mod arguments;
 mod bench;
 mod bits;
 mod build;
+mod layers;
 mod licences;
 mod place;
 mod table;
@@ -18,6 +19,7 @@ Usage: cargo xtask COMMAND [OPTIONS]
 Commands:
   bits      Compare the bits of about 700 runs of the program with the recorded ones
   bench     Time the program against another build of it
+  layers    Check that imports of the library point downwards
   licences  Check licences and duplicate versions of the dependencies against deny.toml
   table     Print one of the generated tables of both
   help      Print this text
@@ -32,6 +34,7 @@ fn main() -> ExitCode {
     let done = match command.as_str() {
         "bits" => bits::run(rest),
         "bench" => bench::run(rest),
+        "layers" => layers::run(rest),
         "licences" => licences::run(rest),
         "table" => table::run(rest),
         "help" | "--help" | "-h" => {

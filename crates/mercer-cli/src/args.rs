@@ -35,9 +35,9 @@ pub use moments::{MergeOptions, MomentsOptions, UpdateOptions};
 pub use path::PathOptions;
 pub use plan::PlanOptions;
 pub use stream::StreamOptions;
-pub use table::{RowOptions, TableOptions};
+pub use table::{ColumnOptions, RowOptions, TableOptions};
 pub use training::{IntervalMethod, IntervalOptions, TrainingOptions};
-pub use values::{KernelArgument, MissingArgument, ScaleArgument, Style, TextArgument};
+pub use values::{KernelArgument, MissingArgument, ScaleArgument, SolverArgument, Style, TextArgument};
 
 use values::{noise, row_count, thread_count};
 
@@ -229,7 +229,7 @@ pub enum Listed {
 pub struct GenerateOptions {
     /// friedman1, friedman2, friedman3, sinc, quadratic or square
     #[arg(value_parser = generator)]
-    pub name: &'static mercer::synthetic::Generator,
+    pub name: &'static mercer_lab::synthetic::Generator,
     /// Number of rows
     #[arg(long, value_name = "N", default_value_t = 200, value_parser = row_count)]
     pub rows: usize,
@@ -241,8 +241,8 @@ pub struct GenerateOptions {
     pub output: String,
 }
 
-fn generator(name: &str) -> Result<&'static mercer::synthetic::Generator, mercer::Error> {
-    mercer::synthetic::generator(name)
+fn generator(name: &str) -> Result<&'static mercer_lab::synthetic::Generator, mercer::Error> {
+    mercer_lab::synthetic::generator(name)
 }
 
 #[cfg(test)]

@@ -7,9 +7,10 @@ mod score;
 
 use std::io::Write;
 
+use mercer::Note;
 use mercer::assess::{assess, outer_folds};
 use mercer::criterion::{FoldRule, Folds, Order};
-use mercer::data::{Classes, Column, Frame, Roles};
+use mercer::data::{Classes, Column, Frame, Roles, rows_in_use};
 use serde_json::{Value, json};
 
 use crate::args::{Common, CompareOptions, Style};
@@ -18,6 +19,7 @@ use crate::files;
 use crate::grid::{Cell, Grid};
 use crate::outcome::{Done, Usage};
 use crate::progress::Progress;
+use crate::report::notes::said;
 use crate::report::{rows, short};
 use crate::svg::dots::{self, Dot};
 use methods::{Learns, Method, Task};
@@ -53,11 +55,23 @@ struct Entry {
     result: Result<Score, String>,
 }
 
+/// What all methods were compared on.
+struct Compared<'a> {
+    roles: &'a Roles,
+    folds: &'a Folds,
+    rows: usize,
+    /// Rows with a missing cell.
+    left_out: usize,
+    notes: Vec<String>,
+}
+
 pub fn run(options: &CompareOptions, common: &Common) -> anyhow::Result<Done> {
     options.svg.as_deref().map_or(Ok(()), files::check_folder)?;
     options.shown.output.as_deref().map_or(Ok(()), files::check_table_place)?;
-    let frame = files::read_table(&options.table, &options.reading.to_read_options())?.frame;
-    let roles = options.columns.to_roles_of_one_target(&frame)?;
+    let mut table = files::read_table(&options.table, &options.reading.to_read_options())?;
+    let roles = options.columns.to_roles_of_one_target(&table.frame)?;
+    table.keep_labels(&roles.targets[0]);
+    let frame = table.frame;
     let is_text = matches!(frame.column(&roles.targets[0]), Ok(Column::Text(_)));
     let of_classes = options.classify || is_text || options.methods.iter().any(|method| method.is_of_classes());
     let words = if of_classes { &OF_CLASSES } else { &OF_NUMBERS };
@@ -69,12 +83,23 @@ pub fn run(options: &CompareOptions, common: &Common) -> anyhow::Result<Done> {
     if of_classes {
         Classes::read(&frame, &roles.targets[0])?;
     }
+    // All methods are compared on the same rows, so rows are left out before folds are drawn.
+    let used = rows_in_use(&frame, &roles, options.rows.missing.into())?;
+    let left_out = frame.rows() - used.len();
+    let frame = if left_out > 0 { frame.select_rows(&used) } else { frame };
+    if of_classes && left_out > 0 {
+        Classes::read(&frame, &roles.targets[0])?;
+    }
     if options.repeats > 1 && options.folds.order != Order::Random {
         let text = "--repeats draws random folds anew; the blocks of --folds have nothing to draw";
         return Err(Usage(text.to_owned()).into());
     }
     let rule = FoldRule { repeats: options.repeats.max(options.folds.repeats), ..options.folds };
     let folds = outer_folds(&frame, &roles, &rule, common.seed)?;
+    let notes = match frame.runs_backwards().filter(|_| folds.is_forward()) {
+        Some(column) => vec![said(&Note::BackInTime { column: column.to_owned() })],
+        None => Vec::new(),
+    };
     let progress = Progress::start(common.quiet);
     let bench = Bench { options, common, frame: &frame, roles: &roles, folds: &folds, progress };
     let chosen: Vec<&'static Method> =
@@ -101,9 +126,10 @@ pub fn run(options: &CompareOptions, common: &Common) -> anyhow::Result<Done> {
     if let Some(path) = &options.shown.output {
         mercer_io::write_frame(path, &to_frame(&entries, words)?)?;
     }
+    let table = Compared { roles: &roles, folds: &folds, rows: frame.rows(), left_out, notes };
     let text = match (options.shown.json, options.shown.style) {
-        (true, _) => format!("{}\n", to_json(&entries, words, &roles, &folds, common)),
-        (false, Style::Text) => page(&entries, words, &frame, &roles, &folds),
+        (true, _) => format!("{}\n", to_json(&entries, words, &table, common)),
+        (false, Style::Text) => page(&entries, words, &table),
         (false, style) => grid(&entries, words, style).render(style),
     };
     let to_stderr = [&options.shown.output, &options.svg].into_iter().flatten().any(|path| path == "-");
@@ -200,9 +226,14 @@ fn grid(entries: &[Entry], words: &Words, style: Style) -> Grid {
     grid
 }
 
-fn page(entries: &[Entry], words: &Words, frame: &Frame, roles: &Roles, folds: &Folds) -> String {
-    let target = roles.targets.first().map_or("", String::as_str);
-    let mut text = format!("  {}, target {target}, {}\n\n", rows(frame.rows()), in_words(folds));
+fn page(entries: &[Entry], words: &Words, table: &Compared<'_>) -> String {
+    let target = table.roles.targets.first().map_or("", String::as_str);
+    let mut text: String = table.notes.iter().map(|note| format!("  note: {note}\n\n")).collect();
+    text.push_str(&format!("  {}, target {target}, {}\n", rows(table.rows), in_words(table.folds, table.roles)));
+    if table.left_out > 0 {
+        text.push_str(&format!("  {} left out: a cell is missing\n", rows(table.left_out)));
+    }
+    text.push('\n');
     text.push_str(&grid(entries, words, Style::Text).render(Style::Text));
     for entry in entries {
         if let Err(reason) = &entry.result {
@@ -221,13 +252,18 @@ fn page(entries: &[Entry], words: &Words, frame: &Frame, roles: &Roles, folds: &
     text
 }
 
-fn in_words(folds: &Folds) -> String {
+fn in_words(folds: &Folds, roles: &Roles) -> String {
+    let whole = match &roles.group {
+        Some(group) => format!(" of whole groups (column {group})"),
+        None => String::new(),
+    };
+    let count = folds.groups.len();
     match folds.repeats {
         _ if folds.is_forward() => {
-            format!("{} blocks, each predicted from earlier rows, the same for all methods", folds.groups.len())
+            format!("{count} blocks{whole}, each predicted from earlier rows, the same for all methods")
         }
-        0 | 1 => format!("{} folds, the same for all methods", folds.groups.len()),
-        n => format!("{} folds, drawn {n} times, the same for all methods", folds.groups.len() / n),
+        0 | 1 => format!("{count} folds{whole}, the same for all methods"),
+        n => format!("{} folds{whole}, drawn {n} times, the same for all methods", count / n),
     }
 }
 
@@ -242,7 +278,7 @@ fn svg(entries: &[Entry], words: &Words, roles: &Roles, folds: &Folds) -> String
     let target = roles.targets.first().map_or("", String::as_str);
     dots::draw(
         &dots,
-        &format!("{target}: {}", in_words(folds)),
+        &format!("{target}: {}", in_words(folds, roles)),
         &format!("{} on held-out rows: mean ± standard deviation", words.error),
     )
 }
@@ -262,7 +298,8 @@ fn to_frame(entries: &[Entry], words: &Words) -> mercer::Result<Frame> {
     Ok(frame)
 }
 
-fn to_json(entries: &[Entry], words: &Words, roles: &Roles, folds: &Folds, common: &Common) -> Value {
+fn to_json(entries: &[Entry], words: &Words, table: &Compared<'_>, common: &Common) -> Value {
+    let Compared { roles, folds, .. } = table;
     let methods: Vec<Value> = entries
         .iter()
         .map(|entry| match &entry.result {
@@ -281,10 +318,14 @@ fn to_json(entries: &[Entry], words: &Words, roles: &Roles, folds: &Folds, commo
         .collect();
     json!({
         "target": roles.targets.first(),
+        "group": roles.group,
+        "rows": table.rows,
+        "rows_dropped_missing": table.left_out,
         "folds": folds.groups.len() / folds.repeats.max(1),
         "repeats": folds.repeats,
         "is_forward": folds.is_forward(),
         "seed": common.seed,
+        "notes": table.notes,
         "methods": methods,
     })
 }

@@ -5,8 +5,8 @@ use std::time::Instant;
 
 use mercer::data::{Column, Frame, Roles, Scale};
 use mercer::kernel;
-use mercer::synthetic::generator;
 use mercer::{Fit, Fitted, format};
+use mercer_lab::synthetic::generator;
 
 use crate::args::Common;
 use crate::chart;

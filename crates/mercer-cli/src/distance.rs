@@ -4,7 +4,7 @@ use std::io::Write;
 
 use anyhow::Context;
 use mercer::data::Frame;
-use mercer::equivalence::{hamming, refuse_missing};
+use mercer_lab::equivalence::{hamming, refuse_missing};
 use serde_json::json;
 
 use crate::args::{Common, DistanceOptions};

@@ -9,8 +9,8 @@ mod verdict;
 use std::fmt::Write as _;
 use std::io::Write as _;
 
-use mercer::equivalence::{Algorithm, Comparison, Place, Study, TrainingSet};
 use mercer::{Error, Fitted};
+use mercer_lab::equivalence::{Algorithm, Comparison, Place, Study, TrainingSet};
 
 use crate::args::{Common, EquivalenceOptions, Style};
 use crate::fit::named;
@@ -111,7 +111,7 @@ fn named_value(algorithm: Algorithm, value: &str) -> String {
 /// The algorithms, for the help.
 pub fn list() -> String {
     let mut text = String::from("Algorithms, as they are written after --from and --to; r = y − f(x) − b:\n\n");
-    for entry in mercer::equivalence::all() {
+    for entry in mercer_lab::equivalence::all() {
         let _ = writeln!(text, "  {:<18}{}", entry.name, entry.formula);
         for parameter in entry.parameters {
             let _ = writeln!(text, "  {:<18}  {} ({}): {}", "", parameter.name, parameter.default, parameter.about);

@@ -30,7 +30,9 @@ pub fn check_table_place(path: &str) -> anyhow::Result<()> {
 /// The place for a model must exist, and hold nothing but a model.
 pub fn check_model_place(path: &str) -> anyhow::Result<()> {
     check_folder(path)?;
-    let is_other = path != "-" && start(path).is_ok_and(|start| !start.is_empty() && !format::is_model(&start));
+    // Reading from a pipe would wait for somebody to write.
+    let is_file = path != "-" && Path::new(path).is_file();
+    let is_other = is_file && start(path).is_ok_and(|start| !start.is_empty() && !format::is_model(&start));
     if is_other {
         anyhow::bail!("{path} exists and is not a model file; it is left as it is (remove it, or choose another name)");
     }

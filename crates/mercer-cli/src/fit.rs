@@ -32,6 +32,15 @@ pub struct Found {
     pub seconds: f64,
 }
 
+impl Found {
+    /// What is odd about the table, the fit or its assessment.
+    pub fn notes(&self) -> Vec<String> {
+        let rule = self.assessment.as_ref().map(|(rule, _)| rule);
+        let fitted = &self.fitted;
+        report::notes::of(&fitted.notes(), &fitted.design, fitted.model.summaries(), rule)
+    }
+}
+
 /// What an automatic search did.
 pub struct Search {
     pub trials: Vec<Trial>,
@@ -70,7 +79,7 @@ pub fn run(options: &FitOptions, common: &Common) -> anyhow::Result<Done> {
     }
     check_places(&options)?;
     let held = files::check_size(&options.table, &options.reading.to_read_options(), options.rows.memory)?;
-    let (table, file) = read(&options, &options.table)?;
+    let (mut table, file) = read(&options, &options.table)?;
     if let Some(memory) = &mut options.rows.memory {
         *memory = memory.saturating_sub(held).max(1);
     }
@@ -86,6 +95,9 @@ pub fn run(options: &FitOptions, common: &Common) -> anyhow::Result<Done> {
         check(&options)?;
     }
     if is_learned || options.losses.classify {
+        if let [target] = &roles.targets[..] {
+            table.keep_labels(target);
+        }
         return learn::run(&options, common, &table.frame, &roles, &origin, started);
     }
     let options = &options;
@@ -107,7 +119,7 @@ pub fn run(options: &FitOptions, common: &Common) -> anyhow::Result<Done> {
         say!("note: going on with {} finished pieces of work from the journal", journal.found);
     }
     let mut found = carry_out(options, common, &settings, &table.frame, &roles, journal.clone())
-        .map_err(|error| learn::advised(error, options, &roles))?;
+        .map_err(|error| learn::advised(error, options, common, &table.frame, &roles))?;
     found.seconds = started.elapsed().as_secs_f64();
     if let (Some(search), Some(budget)) = (&mut found.search, options.budget) {
         search.total = budget.as_secs_f64();

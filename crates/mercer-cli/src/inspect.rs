@@ -8,8 +8,9 @@ use mercer::{Meaning, Model, Probability, Provenance, Summary};
 use crate::args::InspectOptions;
 use crate::outcome::Done;
 use crate::predict::load;
+use crate::report::learn::leaves_rows_out;
 use crate::report::{
-    Page, certificate_line, columns, errors_line, integer, low_rank_line, penalty_line, rounding_line, rows,
+    Page, certificate_line, columns, errors_line, integer, low_rank_line, notes, penalty_line, rounding_line, rows,
     scale_name, short,
 };
 use crate::{coefficients, conversions, json};
@@ -50,6 +51,12 @@ pub fn run(options: &InspectOptions) -> anyhow::Result<Done> {
     if let Some(line) = meaning(&model) {
         page.line("predicts", &line);
     }
+    if let Meaning::Classes { classes, class_weights: Some(weights), .. } = model.meaning() {
+        let shown =
+            classes.names.iter().zip(weights).take(8).map(|(name, weight)| format!("{name} {}", short(*weight)));
+        let more = if classes.len() > 8 { ", …" } else { "" };
+        page.line("", &format!("fitted with class weights {}{more}", shown.collect::<Vec<_>>().join(", ")));
+    }
     for (t, summary) in model.summaries().iter().enumerate() {
         page.blank();
         let [low, high] = summary.target_range;
@@ -63,12 +70,13 @@ pub fn run(options: &InspectOptions) -> anyhow::Result<Done> {
             page.line("", &format!("predictions are kept within {} … {}", short(low), short(high)));
         }
         if summary.train_loss.is_some() {
-            let support = summary.support.map_or_else(String::new, |n| format!(", {}", support(summary, n)));
+            let count = summary.support.filter(|_| summary.penalty != "norm-power" || leaves_rows_out(&summary.loss));
+            let support = count.map_or_else(String::new, |n| format!(", {}", support(summary, n)));
             page.line("loss", &format!("{}{support}", summary.loss));
         }
         page.line("penalty", &penalty_line(summary));
         if let Some(line) = conversions::line(&conversions::of(&model, summary)) {
-            page.line("", &line);
+            notes::wrapped(&line).iter().for_each(|part| page.line("", part));
         }
         page.line("error", &errors_line(summary));
         page.line(
@@ -132,7 +140,7 @@ fn meaning(model: &Model) -> Option<String> {
         Meaning::Quantiles { sorted, .. } => {
             Some(format!("quantiles{}", if *sorted { ", sorted so that they never cross" } else { "" }))
         }
-        Meaning::Classes { target, classes, probability } => {
+        Meaning::Classes { target, classes, probability, class_weights } => {
             let shown = classes.names.iter().take(8).map(String::as_str).collect::<Vec<_>>().join(", ");
             let more = if classes.len() > 8 { format!(", … ({} in all)", classes.len()) } else { String::new() };
             let how = match probability {
@@ -141,7 +149,13 @@ fn meaning(model: &Model) -> Option<String> {
                 Probability::Softmax => "probabilities stated by the loss, all classes at once",
                 Probability::Calibrated { .. } => "probabilities calibrated on held-out rows",
             };
-            Some(format!("the class of {target}: {shown}{more}; {how}"))
+            let of = match (class_weights, probability) {
+                (Some(_), Probability::Stated | Probability::Softmax) => {
+                    ", of classes with these weights, not of the table"
+                }
+                _ => "",
+            };
+            Some(format!("the class of {target}: {shown}{more}; {how}{of}"))
         }
     }
 }

@@ -5,12 +5,11 @@ pub mod linear;
 
 use mercer::path::{HeldOutRows, LeaveOneOut};
 use mercer::select::Surface;
-use mercer::{Model, Summary, Tried};
+use mercer::{Meaning, Model, Summary, Tried};
 use serde_json::{Map, Value, json};
 
 use crate::effects::importance::column;
 use crate::fit::{Found, Search};
-use crate::report::notes;
 use crate::{again, coefficients, conversions};
 
 /// What `fit --json` prints: one object, with the facts of a single target at its top level and those of
@@ -19,7 +18,7 @@ pub fn fit(found: &Found) -> String {
     let fitted = &found.fitted;
     let mut object = model(&fitted.model);
     if let Some(map) = object.as_object_mut() {
-        map.insert("notes".into(), notes::to_json(&fitted.notes()));
+        map.insert("notes".into(), json!(found.notes()));
         map.insert("method".into(), json!(fitted.plan.method.describe()));
         map.insert("memory_forecast".into(), json!(fitted.plan.bytes));
         map.insert("seconds".into(), json!(found.seconds));
@@ -62,7 +61,7 @@ fn forward(found: &HeldOutRows) -> Value {
 
 /// One kernel: the best point of its (first) surface, and all surfaces.
 fn tried(tried: &Tried) -> Value {
-    let best = tried.surfaces.first().map(|surface| surface.best);
+    let best = tried.surfaces().first().map(|surface| surface.best);
     json!({
         "kernel": tried.kernel.spec(),
         "score": tried.score,
@@ -71,7 +70,7 @@ fn tried(tried: &Tried) -> Value {
         "is_chosen": tried.is_chosen,
         // The factor on which the surfaces were computed; null: on all of the matrix.
         "low_rank": tried.low_rank.map(|(rank, left)| json!({ "rank": rank, "left": left })),
-        "surfaces": tried.surfaces.iter().map(surface).collect::<Vec<Value>>(),
+        "surfaces": tried.surfaces().iter().map(surface).collect::<Vec<Value>>(),
     })
 }
 
@@ -165,6 +164,9 @@ pub fn model(model: &Model) -> Value {
         let numbers = || classes.names.iter().map(|name| name.parse::<f64>().ok()).collect::<Vec<_>>();
         let names = if classes.are_numbers { json!(numbers()) } else { json!(classes.names) };
         object.insert("classes".into(), names);
+        if let Meaning::Classes { class_weights, .. } = model.meaning() {
+            object.insert("class_weights".into(), json!(class_weights));
+        }
     }
     match model.summaries() {
         [only] => object.extend(target(model, 0, only)),

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use mercer::criterion::FoldRule;
 use mercer::data::{Classes, Frame, Roles};
-use mercer::{Error, Learned, Provenance, assess as folds};
+use mercer::{Error, Fitted, Provenance, assess as folds};
 
 use self::assess::Assessment;
 use crate::args::{Common, FitOptions};
@@ -20,7 +20,7 @@ pub use settings::{check, is_asked_for, is_meant, learner, refuse, refuse_withou
 
 /// What a run found.
 pub struct Found {
-    pub learned: Learned,
+    pub learned: Fitted,
     /// For classes: the class of every row that was used, as a place among the model's.
     pub codes: Option<Vec<usize>>,
     pub assessment: Option<(FoldRule, Assessment)>,
@@ -29,6 +29,13 @@ pub struct Found {
 }
 
 impl Found {
+    /// What is odd about the table, the fit or its assessment.
+    pub fn notes(&self) -> Vec<String> {
+        let rule = self.assessment.as_ref().map(|(rule, _)| rule);
+        let fitted = &self.learned;
+        report::notes::of(&fitted.notes(), &fitted.design, fitted.model.summaries(), rule)
+    }
+
     /// Values of each model for the rows: by models that had not seen them where there are such, else by the model.
     pub fn values(&self) -> (&[Vec<f64>], bool) {
         match self.learned.held_out.is_empty() {
@@ -46,7 +53,8 @@ pub fn run(
     origin: &Provenance,
     started: Instant,
 ) -> anyhow::Result<Done> {
-    let mut found = carry_out(options, common, frame, roles).map_err(|error| advised(error.into(), options, roles))?;
+    let mut found = carry_out(options, common, frame, roles)
+        .map_err(|error| advised(error.into(), options, common, frame, roles))?;
     found.seconds = started.elapsed().as_secs_f64();
     let separated = found.learned.separated();
     if !separated.is_empty() && !common.quiet {
@@ -99,7 +107,7 @@ fn carry_out(options: &FitOptions, common: &Common, frame: &Frame, roles: &Roles
 }
 
 /// The table's classes, of which the rows in use may lack some, as places among the model's.
-fn codes(frame: &Frame, roles: &Roles, learned: &Learned, classes: &Classes) -> mercer::Result<Vec<usize>> {
+fn codes(frame: &Frame, roles: &Roles, learned: &Fitted, classes: &Classes) -> mercer::Result<Vec<usize>> {
     let (all, _) = Classes::read(frame, &roles.targets[0])?;
     let place = |code: &f64| classes.names.iter().position(|name| all.names.get(*code as usize) == Some(name));
     Ok(learned.design.y.col(0).iter().map(|code| place(code).unwrap_or(0)).collect())
@@ -113,30 +121,42 @@ fn may_name_classes(problem: &str) -> bool {
 }
 
 /// Errors of which a fit knows the remedy.
-pub fn advised(error: anyhow::Error, options: &FitOptions, roles: &Roles) -> anyhow::Error {
+pub fn advised(
+    error: anyhow::Error,
+    options: &FitOptions,
+    common: &Common,
+    frame: &Frame,
+    roles: &Roles,
+) -> anyhow::Error {
     let cause = match error.downcast::<Error>() {
         Ok(cause) => cause,
         Err(other) => return other,
+    };
+    let penalty = options.penalties.of_linear_fit();
+    let for_classes = match penalty {
+        Some(penalty) => format!(
+            "the penalty {} is for numbers; if the column names classes: --loss logistic or --loss hinge in its place",
+            penalty.spec()
+        ),
+        None => {
+            let classify = if is_asked_for(options) { ", or --classify with this loss" } else { "" };
+            format!("if the column names classes: --loss logistic or --loss hinge{classify}")
+        }
     };
     let remedy = match &cause {
         Error::Cell { column, problem, .. }
             if problem.ends_with("is not a number") && roles.targets.contains(column) =>
         {
-            let classify = if is_asked_for(options) { ", or --classify with this loss" } else { "" };
-            Some(format!(
-                "if the column names classes: --loss logistic or --loss hinge{classify}; \
-                 --decimal comma if \",\" is the decimal mark"
-            ))
+            Some(format!("{for_classes}; --decimal comma if \",\" is the decimal mark"))
         }
         Error::Cell { column, problem, .. } if roles.targets.contains(column) && may_name_classes(problem) => {
-            let classify = if is_asked_for(options) { ", or --classify with this loss" } else { "" };
-            Some(format!(
-                "if the column names classes: --loss logistic or --loss hinge{classify}; --na MARK if a word marks missing cells"
-            ))
+            Some(format!("{for_classes}; --na MARK if a word marks missing cells"))
         }
-        Error::Memory { .. } if is_asked_for(options) => {
-            Some("--rank R uses R landmarks; --memory 8G sets the limit".into())
-        }
+        Error::Memory { needed, .. } if penalty.is_some() => Some(match *needed <= mercer::plan::available_memory() {
+            true => format!("--memory {}M allows it", needed.div_ceil(1 << 20)),
+            false => "--features or --drop leave columns out".into(),
+        }),
+        Error::Memory { needed, .. } => Some(crate::plan::ways_out(options, common, frame, roles, *needed)),
         _ => None,
     };
     match remedy {

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use mercer::criterion::FoldRule;
 use mercer::data::{Frame, Roles};
-use mercer::{LinearFitted, Provenance, assess as folds};
+use mercer::{Fit, Fitted, Provenance, assess as folds};
 
 use crate::args::{Common, FitOptions};
 use crate::fit::{Results, conclude};
@@ -18,10 +18,19 @@ pub use settings::{check, with};
 
 /// What a run found.
 pub struct Found {
-    pub fitted: LinearFitted,
+    pub fitted: Fitted,
     pub assessment: Option<(FoldRule, Assessment)>,
     /// All of it, reading included.
     pub seconds: f64,
+}
+
+impl Found {
+    /// What is odd about the table, the fit or its assessment.
+    pub fn notes(&self) -> Vec<String> {
+        let rule = self.assessment.as_ref().map(|(rule, _)| rule);
+        let fitted = &self.fitted;
+        report::notes::of(&fitted.notes(), &fitted.design, fitted.model.summaries(), rule)
+    }
 }
 
 pub fn run(
@@ -33,8 +42,8 @@ pub fn run(
     started: Instant,
 ) -> anyhow::Result<Done> {
     let fit = settings::fit(options, common)?;
-    let mut found =
-        carry_out(&fit, options, common, frame, roles).map_err(|error| learn::advised(error.into(), options, roles))?;
+    let mut found = carry_out(&fit, options, common, frame, roles)
+        .map_err(|error| learn::advised(error.into(), options, common, frame, roles))?;
     found.seconds = started.elapsed().as_secs_f64();
     found.fitted.model.set_provenance(origin.clone());
     conclude(
@@ -50,13 +59,7 @@ pub fn run(
 }
 
 /// The fit on all rows, and if asked for once more without each fold.
-fn carry_out(
-    fit: &mercer::LinearFit,
-    options: &FitOptions,
-    common: &Common,
-    frame: &Frame,
-    roles: &Roles,
-) -> mercer::Result<Found> {
+fn carry_out(fit: &Fit, options: &FitOptions, common: &Common, frame: &Frame, roles: &Roles) -> mercer::Result<Found> {
     let progress = Progress::start(common.quiet);
     let outer = options.assess.map(|rule| folds::outer_folds(frame, roles, &rule, common.seed)).transpose()?;
     let fitted = fit.clone().observer(progress.observer()).fit_frame(frame, roles)?;

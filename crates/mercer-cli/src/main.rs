@@ -94,18 +94,5 @@ fn run(arguments: &Arguments) -> ExitCode {
         Command::Completions { shell } => manual::completions(*shell),
         Command::Man { folder } => manual::pages(folder),
     };
-    let learns = matches!(
-        arguments.command,
-        Command::Fit(_)
-            | Command::Path(_)
-            | Command::Moments(_)
-            | Command::Merge(_)
-            | Command::Update(_)
-            | Command::Equivalence(_)
-            | Command::Certify(_)
-            | Command::Compare(_)
-            | Command::Plan(_)
-            | Command::Stream(_)
-    );
-    Outcome::of(result).exit_code(learns)
+    Outcome::of(result).exit_code(&arguments.command)
 }

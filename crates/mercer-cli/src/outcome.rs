@@ -4,6 +4,8 @@ use std::process::ExitCode;
 
 use mercer::Error;
 
+use crate::args::{ColumnOptions, Command};
+
 /// A run that came to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Done {
@@ -58,7 +60,7 @@ impl Outcome {
 
     /// 0 done, 1 data or model error, 2 usage (most of it found by clap), 3 finished without certificate, 128 and its number
     /// for a signal. Options that help are only named for commands that have them.
-    pub fn exit_code(self, has_options: bool) -> ExitCode {
+    pub fn exit_code(self, command: &Command) -> ExitCode {
         match self {
             Outcome::Done(Done::Certified) => ExitCode::SUCCESS,
             Outcome::Done(Done::Uncertified) => ExitCode::from(3),
@@ -70,7 +72,7 @@ impl Outcome {
                 }
                 say!("error: {error:#}");
                 // Prediction has none of the options of a fit.
-                let found = if has_options { remedy(&error) } else { remedy_at_prediction(&error) };
+                let found = if learns(command) { remedy(&error, command) } else { remedy_at_prediction(&error) };
                 if let Some(remedy) = found {
                     say!("  {remedy}");
                 }
@@ -114,13 +116,72 @@ fn remedy_at_prediction(error: &anyhow::Error) -> Option<String> {
     }
 }
 
+/// Whether a command reads a table to learn from it.
+fn learns(command: &Command) -> bool {
+    columns(command).is_some() || matches!(command, Command::Merge(_) | Command::Update(_))
+}
+
+/// The columns that were named for it.
+fn columns(command: &Command) -> Option<&ColumnOptions> {
+    match command {
+        Command::Fit(options) => Some(&options.columns),
+        Command::Path(options) => Some(&options.columns),
+        Command::Plan(options) => Some(&options.columns),
+        Command::Compare(options) => Some(&options.columns),
+        Command::Stream(options) => Some(&options.columns),
+        Command::Moments(options) => Some(&options.columns),
+        Command::Equivalence(options) => Some(&options.columns),
+        Command::Certify(options) => Some(&options.columns),
+        _ => None,
+    }
+}
+
+/// Whether a cell's problem is that it is no number of the kind that the others are.
+fn is_no_number(problem: &str) -> bool {
+    const PHRASES: [&str; 6] = [
+        "as a mark of missing cells",
+        "as other cells are",
+        "write dates as",
+        "convert the column",
+        "give every cell",
+        "of different kinds",
+    ];
+    problem.ends_with("is not a number") || PHRASES.iter().any(|phrase| problem.contains(phrase))
+}
+
+/// What helps where a target or a weight is no number: neither can be a category or be left out.
+fn remedy_for_numbers(is_target: bool, command: &Command) -> String {
+    const CELLS: &str = "--na MARK if it marks missing cells; --decimal comma if \",\" is the decimal mark";
+    match command {
+        _ if !is_target => format!("weights are numbers of at least 0; {CELLS}"),
+        Command::Plan(_) => {
+            format!("the target must be numbers; if it names classes: --loss logistic or --loss hinge; {CELLS}")
+        }
+        _ => format!(
+            "the target must be numbers here; if it names classes: mercer fit --loss logistic, or mercer compare; {CELLS}"
+        ),
+    }
+}
+
 /// Which option helps; the library does not know the program's options.
-fn remedy(error: &anyhow::Error) -> Option<String> {
+fn remedy(error: &anyhow::Error, command: &Command) -> Option<String> {
     if let Some(advised) = error.downcast_ref::<Advised>() {
         return Some(advised.remedy.clone());
     }
     let core = core(error)?;
+    let (is_target, is_weight) = match (core, columns(command)) {
+        (Error::MissingCell { column, .. } | Error::Cell { column, .. }, Some(columns)) => {
+            (columns.is_target(column), columns.weight.as_ref() == Some(column))
+        }
+        _ => (false, false),
+    };
     match core {
+        Error::MissingCell { .. } if is_target || is_weight => {
+            Some("--missing drop leaves such rows out; a mean cannot take the place of a target or weight".into())
+        }
+        Error::Cell { problem, .. } if (is_target || is_weight) && is_no_number(problem) => {
+            Some(remedy_for_numbers(is_target, command))
+        }
         Error::MissingCell { .. } => {
             Some("--missing drop leaves such rows out; --missing mean fills in the column's mean".into())
         }
@@ -154,13 +215,12 @@ fn remedy(error: &anyhow::Error) -> Option<String> {
         Error::Column { problem, column } if problem.contains("like an identifier") => {
             Some(format!("--drop {column:?} or --categorical {column:?}"))
         }
-        Error::Memory { .. } => {
-            Some(
-            "--rank R uses R landmarks, --solver conjugate-gradients does without the matrix, --kernel linear needs none; \
-             `mercer moments` reads long tables in parts; --memory 8G sets the limit; `mercer plan` shows all ways"
-                .into(),
-        )
-        }
+        Error::Memory { .. } => Some(match command {
+            Command::Path(_) | Command::Equivalence(_) | Command::Certify(_) => {
+                "--memory 8G sets the limit; --kernel linear needs no matrix".into()
+            }
+            _ => "--memory 8G sets the limit".into(),
+        }),
         Error::NotAKernel(text) if text.contains("scale the features") => Some("--scale standard".into()),
         _ => None,
     }

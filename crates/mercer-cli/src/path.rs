@@ -48,6 +48,9 @@ pub fn run(options: &PathOptions, common: &Common) -> anyhow::Result<Done> {
     let meant = |criterion: &Criterion| if has_groups { criterion.for_groups() } else { criterion.clone() };
     let criteria: Vec<Criterion> = options.criterion.0.iter().map(meant).collect();
     criteria.iter().try_for_each(|criterion| criterion.check(fitted.design.rows()))?;
+    if let Some(column) = fitted.design.runs_backwards.as_ref().filter(|_| criteria.iter().any(Criterion::is_forward)) {
+        say!("note: {}", mercer::Note::BackInTime { column: column.clone() });
+    }
     let lambdas = options.lambda.as_ref().map(|numbers| numbers.0.as_slice());
     let points = fitted.path(0, options.exponent, lambdas, &criteria, common.seed)?;
     drop(progress);

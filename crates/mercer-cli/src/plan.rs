@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use mercer::auto;
 use mercer::base::bytes::bytes;
-use mercer::data::{Column, Frame, Roles};
+use mercer::data::{Column, Design, Encoding, Frame, Roles, Scale};
 use mercer::forecast::{Forecast, Outlook};
+use mercer::kernel;
 use serde_json::{Value, json};
 
-use crate::args::{Common, FitOptions, PlanOptions, Style};
+use crate::args::{Common, FitOptions, KernelArgument, PlanOptions, SolverArgument, Style};
 use crate::fit::{self, Settings};
 use crate::grid::{Cell, Grid};
 use crate::outcome::{Done, Usage};
@@ -63,12 +64,71 @@ fn forecast(mut options: FitOptions, common: &Common, frame: &Frame, roles: &Rol
         return Ok(Found { outlook, budget: None });
     }
     fit::check(&options)?;
-    Ok(match Settings::new(&options, common, None) {
-        Settings::Named(fit) => Found { outlook: fit.forecast(frame, roles)?, budget: None },
-        Settings::Automatic(automatic, budget) => {
-            Found { outlook: automatic.forecast(frame, roles)?, budget: Some(budget) }
+    let Settings { fit, budget } = Settings::new(&options, common, None);
+    Ok(Found { outlook: fit.forecast(frame, roles)?, budget })
+}
+
+/// What would fit into memory where a fit does not, by the forecast of each way. Nothing is measured: a refusal is quick.
+pub fn ways_out(options: &FitOptions, common: &Common, frame: &Frame, roles: &Roles, needed: u64) -> String {
+    // The memory of the squared loss depends on the shape of the design alone, which is read once.
+    let encoding = Encoding {
+        scale: options.scale.map_or(Scale::Standard, Scale::from),
+        missing: options.rows.missing.into(),
+        text_as: options.rows.text.into(),
+        nonnegative: false,
+    };
+    let design = if learn::is_asked_for(options) { None } else { Design::new(frame, roles, encoding).ok() };
+    let settled = |options: &FitOptions| -> anyhow::Result<bool> {
+        let Some(design) = &design else {
+            learn::check(options)?;
+            return Ok(learn::learner(options, common).fits_into_memory(frame, roles)?);
+        };
+        fit::check(options)?;
+        Ok(Settings::new(options, common, None).fit.design_fits_into_memory(design)?)
+    };
+    let fits = |change: &dyn Fn(&mut FitOptions)| {
+        let mut changed = options.clone();
+        change(&mut changed);
+        settled(&changed).unwrap_or(false)
+    };
+    let kernel =
+        |spec: &str| kernel::parse(spec).map_or_else(|_| Vec::new(), |kernel| vec![KernelArgument(vec![kernel])]);
+    let mut ways: Vec<String> = Vec::new();
+    // An exact fit was asked for where landmarks are refused.
+    if !options.exact && options.accuracy.is_none() && !options.by_gradients() {
+        let smaller = |rank: &usize| options.rank.is_none_or(|given| *rank < given);
+        let rank = [1000, 300, 100, 30].into_iter().filter(smaller).find(|rank| fits(&|o| o.rank = Some(*rank)));
+        ways.extend(rank.map(|rank| format!("--rank {rank}")));
+    }
+    let by_gradients = Some(SolverArgument::ConjugateGradients);
+    // A budget is that of the automatic search, which chooses kernel and solver itself.
+    if options.is_automatic() && options.budget.is_none() {
+        if fits(&|o| o.kernel = kernel("gaussian")) {
+            ways.push("--kernel gaussian".into());
         }
-    })
+        if options.rank.is_none() && fits(&|o| (o.kernel, o.solver) = (kernel("gaussian"), by_gradients)) {
+            ways.push("--kernel gaussian --solver conjugate-gradients".into());
+        }
+    } else if options.budget.is_none() && options.rank.is_none() && fits(&|o| o.solver = by_gradients) {
+        ways.push("--solver conjugate-gradients".into());
+    }
+    if options.budget.is_none() && fits(&|o| o.kernel = kernel("linear")) {
+        ways.push("--kernel linear".into());
+    }
+    // A little more than what is needed, in units that the option reads.
+    let memory = needed / 20 * 21 + (1 << 20);
+    if memory <= mercer::plan::available_memory() && fits(&|o| o.rows.memory = Some(memory)) {
+        ways.push(format!("--memory {}M", memory.div_ceil(1 << 20)));
+    }
+    if let (Some(design), Settings { fit, budget: None }) = (&design, Settings::new(options, common, None))
+        && fit.moments_fit_into_memory(design)
+    {
+        ways.push("`mercer moments`, which reads the table in parts".into());
+    }
+    match &ways[..] {
+        [] => "no other way fits into this memory; `mercer plan` shows what each needs".into(),
+        ways => format!("by their forecasts these fit: {}; `mercer plan` shows what each way needs", ways.join(" · ")),
+    }
 }
 
 fn page(found: &Found) -> String {

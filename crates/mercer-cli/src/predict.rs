@@ -12,6 +12,7 @@ use anyhow::Context;
 use mercer::data::{Classes, Column, Frame};
 use mercer::moments::Moments;
 use mercer::{Error, Meaning, Model, Observer, Probability, format};
+use mercer_io::Table;
 use serde_json::{Map, Value, json};
 
 use self::intervals::Maker;
@@ -29,11 +30,12 @@ pub fn run(options: &PredictOptions, common: &Common) -> anyhow::Result<Done> {
     let started = Instant::now();
     let progress = Progress::start(common.quiet);
     let reading = options.reading.to_read_options();
-    let table = match parts::run(&model, options, common, &progress, started)? {
+    let mut table = match parts::run(&model, options, common, &progress, started)? {
         Streamed::Done => return Ok(Done::Certified),
         Streamed::No(None) => crate::files::read_table(&options.table, &reading)?,
         Streamed::No(Some(table)) => *table,
     };
+    keep_labels(&model, &mut table);
     let mut answer = Answer::of(&model, &table.frame, options)?;
     if let Some(maker) = intervals::maker(&model, options, common, &progress)? {
         answer.add_intervals(&maker, &table.frame, Some(&progress.observer()))?;
@@ -45,6 +47,7 @@ pub fn run(options: &PredictOptions, common: &Common) -> anyhow::Result<Done> {
         let errors: Map<String, Value> =
             answer.tally.scores.iter().map(|score| (score.name.clone(), score.to_json())).collect();
         let mut object = json!({ "n": table.frame.rows(), "predictions": predictions, "errors": errors });
+        object["not_scored"] = json!(answer.tally.unscored.iter().map(ToString::to_string).collect::<Vec<String>>());
         object["outside"] = answer.tally.outside_to_json();
         if let Some(intervals) = &answer.tally.intervals {
             object["interval"] = intervals.to_json();
@@ -59,6 +62,14 @@ pub fn run(options: &PredictOptions, common: &Common) -> anyhow::Result<Done> {
         answer.tally.report(options, None);
     }
     Ok(Done::Certified)
+}
+
+/// Where classes are text, the target's cells as they were written: `01` and `1` may be two classes.
+fn keep_labels(model: &Model, table: &mut Table) {
+    match model.meaning() {
+        Meaning::Classes { target, classes, .. } if !classes.are_numbers => table.keep_labels(target),
+        _ => {}
+    }
 }
 
 /// The model in a file; errors name the file.
@@ -122,7 +133,9 @@ impl Answer {
         let plain = model.encoder().without_unit(frame);
         let plain = plain.into_iter().map(|(column, reading)| (column.to_owned(), reading.describe())).collect();
         let (rows, outside, intervals) = (frame.rows(), model.outside(frame)?, None);
-        Ok(Answer { added, tally: Tally { rows, left_out, scores, unknown, plain, outside, intervals } })
+        let is_of_classes = matches!(model.meaning(), Meaning::Classes { .. });
+        let unscored = if is_of_classes { Vec::new() } else { scores::unscored(model, frame) };
+        Ok(Answer { added, tally: Tally { rows, left_out, scores, unscored, unknown, plain, outside, intervals } })
     }
 
     fn add_intervals(&mut self, maker: &Maker<'_>, frame: &Frame, observer: Option<&Observer>) -> mercer::Result<()> {
@@ -140,7 +153,13 @@ fn class_columns(
     options: &PredictOptions,
 ) -> mercer::Result<Vec<(String, Column)>> {
     let classes = &predicted.classes;
-    let mut added = vec![(options.name.clone(), classes.column(&predicted.codes))];
+    let is_text = !options.json && mercer_io::is_text(&options.output);
+    let own = if is_text && !classes.are_plain() {
+        classes.texts(&predicted.codes)
+    } else {
+        classes.column(&predicted.codes)
+    };
+    let mut added = vec![(options.name.clone(), own)];
     if options.probability {
         let shares = predicted.probabilities.as_ref().ok_or_else(|| Error::Empty("no probabilities".into()))?;
         added.extend(with_classes("probability", classes).zip(shares.iter().map(|cells| numbers(cells))));

@@ -207,21 +207,12 @@ pub enum Truth {
 
 /// The classes that a column holds; `None` where the cell is missing.
 pub fn truth(column: &Column, classes: &Classes) -> Vec<Option<Truth>> {
-    let find = |name: &str| {
-        let place = classes.names.iter().position(|known| known == name);
-        place.map_or(Truth::Unknown, Truth::Known)
-    };
+    let known = |place: Option<usize>| place.map_or(Truth::Unknown, Truth::Known);
     match column {
-        Column::Number(cells) => cells.iter().map(|x| (!x.is_nan()).then(|| find(&(x + 0.0).to_string()))).collect(),
-        Column::Text(cells) => {
-            // One text in a column makes text of its numbers.
-            let as_number = |text: &String| text.trim().parse::<f64>().ok().map(|x| (x + 0.0).to_string());
-            let name = |text: &String| match (classes.are_numbers, as_number(text)) {
-                (true, Some(number)) => find(&number),
-                _ => find(text),
-            };
-            cells.iter().map(|cell| cell.as_ref().map(name)).collect()
+        Column::Number(cells) => {
+            cells.iter().map(|x| (!x.is_nan()).then(|| known(classes.place_of_number(*x)))).collect()
         }
+        Column::Text(cells) => cells.iter().map(|cell| cell.as_ref().map(|text| known(classes.place(text)))).collect(),
     }
 }
 
@@ -319,6 +310,8 @@ mod tests {
         let classes = Classes { names: vec!["-1".into(), "1".into()], are_numbers: true };
         let column = Column::Text(vec![Some("1.0".into()), Some("x".into()), None]);
         assert_eq!(truth(&column, &classes), [Some(Truth::Known(1)), Some(Truth::Unknown), None]);
+        let column = Column::Text(vec![Some("01".into()), Some("+1".into())]);
+        assert_eq!(truth(&column, &classes), [Some(Truth::Known(1)); 2]);
         let column = Column::Number(vec![-1.0, 2.0, f64::NAN]);
         assert_eq!(truth(&column, &classes), [Some(Truth::Known(0)), Some(Truth::Unknown), None]);
     }

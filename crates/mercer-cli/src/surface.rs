@@ -2,7 +2,7 @@
 
 use mercer::criterion::Criterion;
 use mercer::data::{Column, Frame};
-use mercer::{Fitted, Learned, LinearFitted};
+use mercer::{Curve, Fitted};
 
 use crate::fit::{Found, Search};
 
@@ -22,7 +22,7 @@ pub struct Point {
 pub fn points(fitted: &Fitted) -> Vec<Point> {
     let mut points = Vec::new();
     for (kernel, tried) in fitted.tried.iter().enumerate() {
-        for (index, surface) in tried.surfaces.iter().enumerate() {
+        for (index, surface) in tried.surfaces().iter().enumerate() {
             for (e, exponent) in surface.exponents.iter().enumerate() {
                 for (lambda, score) in surface.lambdas[e].iter().zip(&surface.scores[e]) {
                     points.push(Point {
@@ -65,7 +65,7 @@ fn surfaces(fitted: &Fitted) -> mercer::Result<Frame> {
     let targets = &fitted.design.targets;
     if targets.len() > 1 {
         let name = |point: &Point| {
-            let own = &fitted.tried[point.kernel].surfaces[point.surface].targets;
+            let own = &fitted.tried[point.kernel].surfaces()[point.surface].targets;
             Some(own.iter().map(|target| targets[*target].clone()).collect::<Vec<String>>().join(", "))
         };
         frame.push("target", Column::Text(points.iter().map(name).collect()))?;
@@ -102,16 +102,20 @@ fn trials(search: &Search) -> mercer::Result<Frame> {
     Ok(frame)
 }
 
+/// Every point of every curve.
+fn places(curves: &[&Curve]) -> Vec<(usize, usize)> {
+    (0..curves.len()).flat_map(|t| (0..curves[t].lambdas.len()).map(move |l| (t, l))).collect()
+}
+
 /// The points that a fit with a loss has tried.
-pub fn learned(learned: &Learned) -> mercer::Result<Frame> {
-    let place = |t: usize| (0..learned.tried[t].lambdas.len()).map(move |l| (t, l));
-    let points: Vec<(usize, usize)> = (0..learned.tried.len()).flat_map(place).collect();
+pub fn learned(learned: &Fitted) -> mercer::Result<Frame> {
+    let tried: Vec<&Curve> = learned.curves().collect();
+    let points = places(&tried);
     let text = |value: &dyn Fn(usize) -> String| Column::Text(points.iter().map(|(t, _)| Some(value(*t))).collect());
     let number = |value: &dyn Fn(usize, usize) -> f64| {
         let finite = |value: f64| if value.is_finite() { value } else { f64::NAN };
         Column::Number(points.iter().map(|(t, l)| finite(value(*t, *l))).collect())
     };
-    let tried = &learned.tried;
     let mut frame = Frame::new(points.len());
     frame.push("kernel", text(&|t| tried[t].kernel.spec()))?;
     frame.push("loss", text(&|t| tried[t].loss.clone()))?;
@@ -121,8 +125,8 @@ pub fn learned(learned: &Learned) -> mercer::Result<Frame> {
     frame.push("exponent", number(&|t, _| tried[t].exponent))?;
     frame.push("lambda", number(&|t, l| tried[t].lambdas[l]))?;
     frame.push("value", number(&|t, l| tried[t].scores[l]))?;
-    frame.push("standard_error", number(&|t, l| tried[t].standard_errors[l]))?;
-    if tried.iter().flat_map(|trial| &trial.dropped).any(Option::is_some) {
+    frame.push("standard_error", number(&|t, l| tried[t].standard_errors.as_ref().map_or(f64::NAN, |e| e[l])))?;
+    if tried.iter().flat_map(|curve| &curve.dropped).any(Option::is_some) {
         let folds = |t: usize, l: usize| tried[t].dropped[l].map_or(f64::NAN, |folds| folds as f64);
         frame.push("dropped_after_folds", number(&folds))?;
     }
@@ -131,14 +135,13 @@ pub fn learned(learned: &Learned) -> mercer::Result<Frame> {
 }
 
 /// The λ that a linear fit has tried, with the number of coefficients that are not 0.
-pub fn linear(fitted: &LinearFitted) -> mercer::Result<Frame> {
-    let place = |t: usize| (0..fitted.tried[t].lambdas.len()).map(move |l| (t, l));
-    let points: Vec<(usize, usize)> = (0..fitted.tried.len()).flat_map(place).collect();
+pub fn linear(fitted: &Fitted) -> mercer::Result<Frame> {
+    let tried: Vec<&Curve> = fitted.curves().collect();
+    let points = places(&tried);
     let number = |value: &dyn Fn(usize, usize) -> f64| {
         let finite = |value: f64| if value.is_finite() { value } else { f64::NAN };
         Column::Number(points.iter().map(|(t, l)| finite(value(*t, *l))).collect())
     };
-    let tried = &fitted.tried;
     let mut frame = Frame::new(points.len());
     if tried.len() > 1 {
         frame.push("target", Column::Text(points.iter().map(|(t, _)| Some(tried[*t].target.clone())).collect()))?;
@@ -147,6 +150,6 @@ pub fn linear(fitted: &LinearFitted) -> mercer::Result<Frame> {
     frame.push("value", number(&|t, l| tried[t].scores[l]))?;
     frame.push("standard_error", number(&|t, l| tried[t].standard_errors.as_ref().map_or(f64::NAN, |e| e[l])))?;
     frame.push("nonzero", number(&|t, l| tried[t].support[l] as f64))?;
-    frame.push("is_chosen", number(&|t, l| f64::from(tried[t].chosen == l)))?;
+    frame.push("is_chosen", number(&|t, l| f64::from(tried[t].chosen == Some(l))))?;
     Ok(frame)
 }

@@ -8,7 +8,7 @@ use std::error::Error;
 
 use mercer::data::{Frame, Roles, Scale};
 use mercer::penalty::Penalty;
-use mercer::{Fit, Learn, LinearFit, Model, kernel, loss};
+use mercer::{Fit, Model, kernel, loss};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -49,15 +49,13 @@ impl Asked<'_> {
         Ok(match door {
             "loss" => {
                 let learn =
-                    Learn::with_shared(loss::parse(self.spec)?, kernel).scale(self.scale).exponent(self.exponent);
+                    Fit::with_shared(kernel).loss(loss::parse(self.spec)?).scale(self.scale).exponent(self.exponent);
                 learn.lambdas(lambda).fit_frame(frame, roles)?.model
             }
             "linear" => {
                 let penalty = Penalty::parse(self.spec)?;
-                let is_kernel = penalty == Penalty::KernelLasso;
-                let fit = LinearFit::new(penalty).scale(self.scale).lambdas(lambda);
-                let fit = if is_kernel { fit.kernel(kernel) } else { fit };
-                fit.fit_frame(frame, roles)?.model
+                let fit = if penalty == Penalty::KernelLasso { Fit::with_shared(kernel) } else { Fit::linear() };
+                fit.penalty(penalty).scale(self.scale).lambdas(lambda).fit_frame(frame, roles)?.model
             }
             _ => {
                 let fit = Fit::with_shared(kernel).scale(self.scale).exponent(self.exponent);

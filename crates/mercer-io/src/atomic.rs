@@ -40,7 +40,8 @@ pub fn remove_unfinished() {
 /// Writes `bytes` to the file at `path`, replacing it in one step.
 ///
 /// An existing file keeps its permissions where the system allows it; a symbolic link stays and what it
-/// points at is replaced. On any error the old file is as it was and no temporary file is left.
+/// points at is replaced. On any error the old file is as it was and no temporary file is left. A character device or a
+/// pipe, such as `/dev/null`, is written to directly.
 pub fn save(path: &Path, bytes: &[u8]) -> Result<()> {
     let mut pending = Pending::create(path)?;
     pending.write_all(bytes).map_err(|cause| Error::write(pending.shown.as_str(), cause))?;
@@ -51,14 +52,27 @@ pub fn save(path: &Path, bytes: &[u8]) -> Result<()> {
 /// it goes away and the old file is as it was.
 pub struct Pending {
     shown: String,
-    target: PathBuf,
-    temporary: Temporary,
+    place: Place,
+}
+
+enum Place {
+    Beside {
+        target: PathBuf,
+        temporary: Temporary,
+    },
+    /// A character device or a pipe cannot be replaced.
+    Direct(File),
 }
 
 impl Pending {
     /// Begins a file that is to stand at `path`.
     pub fn create(path: &Path) -> Result<Self> {
         let shown = path.display().to_string();
+        if is_written_directly(path) {
+            let file =
+                OpenOptions::new().write(true).open(path).map_err(|cause| Error::write(shown.as_str(), cause))?;
+            return Ok(Pending { shown, place: Place::Direct(file) });
+        }
         let target = target_of(path, &shown)?;
         let (Some(folder), Some(name)) = (folder(&target), target.file_name()) else {
             return Err(Error::format(&shown, "is not the name of a file; name a file to write to"));
@@ -68,27 +82,47 @@ impl Pending {
         let prefix = prefix(name);
         remove_stale(folder, &prefix);
         let temporary = Temporary::create(folder, &prefix, existing.as_ref()).map_err(failed)?;
-        Ok(Pending { shown, target, temporary })
+        Ok(Pending { shown, place: Place::Beside { target, temporary } })
     }
 
     /// Puts the file in its place, on the disk.
-    pub fn commit(mut self) -> Result<()> {
+    pub fn commit(self) -> Result<()> {
         let failed = |cause| Error::write(self.shown.as_str(), cause);
-        self.temporary.file.sync_all().map_err(failed)?;
-        fs::rename(&self.temporary.path, &self.target).map_err(failed)?;
-        self.temporary.taken = true;
-        folder(&self.target).map_or(Ok(()), sync_folder).map_err(failed)
+        let Place::Beside { target, mut temporary } = self.place else { return Ok(()) };
+        temporary.file.sync_all().map_err(failed)?;
+        fs::rename(&temporary.path, &target).map_err(failed)?;
+        temporary.taken = true;
+        folder(&target).map_or(Ok(()), sync_folder).map_err(failed)
+    }
+
+    fn file(&mut self) -> &mut File {
+        match &mut self.place {
+            Place::Beside { temporary, .. } => &mut temporary.file,
+            Place::Direct(file) => file,
+        }
     }
 }
 
 impl Write for Pending {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.temporary.file.write(bytes)
+        self.file().write(bytes)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.temporary.file.flush()
+        self.file().flush()
     }
+}
+
+/// Whether the path is a character device or a pipe, such as `/dev/null`, `/dev/stdout` in a pipeline, or `>(…)` of a shell.
+#[cfg(unix)]
+fn is_written_directly(path: &Path) -> bool {
+    use std::os::unix::fs::FileTypeExt;
+    fs::metadata(path).is_ok_and(|about| about.file_type().is_char_device() || about.file_type().is_fifo())
+}
+
+#[cfg(not(unix))]
+fn is_written_directly(_path: &Path) -> bool {
+    false
 }
 
 /// What is at the path now, if anything is.
@@ -108,7 +142,7 @@ fn target_of(path: &Path, shown: &str) -> Result<PathBuf> {
     if let Some(about) = &existing
         && !about.is_file()
     {
-        let kind = if about.is_dir() { "a folder" } else { "a device or pipe" };
+        let kind = if about.is_dir() { "a folder" } else { "a device" };
         return Err(Error::format(
             shown,
             format!(

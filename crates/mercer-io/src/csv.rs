@@ -3,6 +3,7 @@
 //! The file is read twice at most: first every cell as a number, in place and without a copy; then the
 //! columns that turned out to be text, as strings. Numbers, the common case, never become strings.
 
+use std::collections::HashMap;
 use std::io::Read;
 
 use csv::ByteRecord;
@@ -33,6 +34,31 @@ impl CsvSource {
     /// Whether `frame` can be the table that was read from this source.
     pub(crate) fn fits(&self, frame: &Frame) -> bool {
         self.rows == frame.rows() && self.columns == frame.names().len()
+    }
+
+    /// The different texts of a column, and which of them each row has; `None` where there are more than `most`.
+    pub(crate) fn texts(&self, place: usize, most: usize) -> Option<(Vec<String>, Vec<Option<usize>>)> {
+        let mut known: HashMap<Vec<u8>, usize> = HashMap::new();
+        let (mut texts, mut codes) = (Vec::new(), Vec::with_capacity(self.rows));
+        let see = |header: bool, record: &ByteRecord| {
+            if header {
+                return Ok(());
+            }
+            let cell = record.get(place).unwrap_or_default().trim_ascii();
+            let code = match known.get(cell) {
+                Some(code) => *code,
+                None if texts.len() == most => return Err(()),
+                None => {
+                    texts.push(String::from_utf8_lossy(cell).into_owned());
+                    known.insert(cell.to_vec(), texts.len() - 1);
+                    texts.len() - 1
+                }
+            };
+            codes.push(Some(code));
+            Ok(())
+        };
+        self.for_each(see).ok()?;
+        Some((texts, codes))
     }
 
     /// Hands the header's cells, if there is a header, and then every row's to `take`.

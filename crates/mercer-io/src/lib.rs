@@ -26,12 +26,12 @@ mod sniff;
 mod write;
 mod writer;
 
-use mercer::data::{Frame, Marks, Thousands};
+use mercer::data::{Column, Frame, Marks, Thousands};
 
 pub use crate::detect::Format;
 pub use crate::error::{Error, Result};
 pub use crate::measure::{Size, measure};
-pub use crate::write::{check_name, write, write_frame, write_with};
+pub use crate::write::{check_name, is_text, write, write_frame, write_with};
 pub use crate::writer::TableWriter;
 
 /// Bytes that a table may take when no limit was given and a small file can make a large table.
@@ -89,6 +89,25 @@ pub struct Table {
 impl From<Frame> for Table {
     fn from(frame: Frame) -> Self {
         Table { frame, notes: Vec::new(), source: None }
+    }
+}
+
+/// Different texts of a column, at most, that may name classes.
+const MOST_LABELS: usize = 4096;
+
+impl Table {
+    /// Records how a column of plain numbers is written in the file, so that classes have the names that the table gives them
+    /// (see [`Frame::set_labels`]). Only CSV has such texts; nothing changes for other formats and columns.
+    pub fn keep_labels(&mut self, name: &str) {
+        let place = self.frame.names().iter().position(|known| known == name);
+        let source = self.source.as_ref().filter(|source| source.fits(&self.frame));
+        let (Some(place), Some(source), Ok(Column::Number(_))) = (place, source, self.frame.column(name)) else {
+            return;
+        };
+        if let Some((texts, codes)) = source.texts(place, MOST_LABELS) {
+            // The column is there.
+            let _ = self.frame.set_labels(name, &texts, &codes);
+        }
     }
 }
 

@@ -46,6 +46,11 @@ pub fn write_frame(path: &str, frame: &Frame) -> Result<()> {
     write_parts(path, frame, None, &[], None)
 }
 
+/// Whether a table with this name is written as text (CSV), in which a number has the digits that it is given.
+pub fn is_text(path: &str) -> bool {
+    path == "-" || (Json::of(path).is_none() && Format::from_path(path).unwrap_or(Format::Csv) == Format::Csv)
+}
+
 fn write_parts(
     path: &str,
     frame: &Frame,

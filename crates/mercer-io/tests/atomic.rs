@@ -143,9 +143,19 @@ mod unix {
     }
 
     #[test]
-    fn devices_are_refused() {
-        for result in [save(Path::new("/dev/null"), b"x"), load("/dev/null").map(|_| ())] {
-            assert!(result.unwrap_err().to_string().contains("a device or pipe"));
-        }
+    fn devices_and_pipes_are_written_to_directly() {
+        save(Path::new("/dev/null"), b"x").unwrap();
+        assert!(load("/dev/null").unwrap_err().to_string().contains("a device or pipe"));
+
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("p");
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let reader = std::thread::spawn({
+            let pipe = pipe.clone();
+            move || fs::read(pipe).unwrap()
+        });
+        save(&pipe, b"through").unwrap();
+        assert_eq!(reader.join().unwrap(), b"through");
+        assert_eq!(names(folder.path()), ["p"]);
     }
 }

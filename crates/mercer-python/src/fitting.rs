@@ -1,17 +1,16 @@
-//! The front doors.
+//! The front door: the settings of a class become one [`Fit`].
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use mercer::learn::ManyClasses;
+use mercer::learn::{ClassWeights, ManyClasses};
 use mercer::linear::Sparse;
 use mercer::penalty::Gamma;
 use mercer::penalty::Penalty;
-use mercer::{Automatic, Error, Fit, Learn, LinearFit, Matrix, Result, kernel, range};
+use mercer::{Error, Fit, Matrix, Result, range};
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 
-use crate::found::Found;
 use crate::model::Model;
 use crate::refusal::refused;
 use crate::settings::{Choosing, Columns, LossSettings, Reading, Size};
@@ -19,7 +18,93 @@ use crate::source::{Source, SparseRows};
 use crate::table::Table;
 use crate::work::run;
 
-/// (1/W) Σ w (y − f(x) − b)² + λ‖f‖ᵐ.
+/// What a class minimises, with the settings that only such a problem has.
+enum Problem {
+    /// (1/W) Σ w (y − f(x) − b)² + λ‖f‖ᵐ.
+    Power { diagnostics: bool },
+    /// (1/W) Σ w ℓ(y, f(x) + b) + λ‖f‖ᵐ.
+    Loss(LossSettings),
+    /// Linear functions and kernel expansions with another penalty, to a relative duality gap.
+    Penalty(Penalty, f64),
+    /// Kernel families, metric, exponent and λ within a number of seconds.
+    Search { budget: f64 },
+}
+
+/// A switch of a fit.
+type Switch = fn(Fit) -> Fit;
+
+fn switched(fit: Fit, switches: &[(bool, Switch)]) -> Fit {
+    switches.iter().filter(|(is_on, _)| *is_on).fold(fit, |fit, (_, switch)| switch(fit))
+}
+
+fn set<T>(fit: Fit, value: Option<T>, setting: impl FnOnce(Fit, T) -> Fit) -> Fit {
+    match value {
+        Some(value) => setting(fit, value),
+        None => fit,
+    }
+}
+
+/// The fit that a class asks for.
+fn fit_of(problem: Problem, reading: &Reading, choosing: &Choosing, size: &Size) -> Result<Fit> {
+    let in_kernels =
+        || -> Result<Fit> { Ok(Fit::linear().kernels(choosing.kernels()?).exponents(&choosing.exponents)) };
+    // The search standardises by itself.
+    let is_search = matches!(problem, Problem::Search { .. });
+    let scale = reading.scale()?.filter(|_| !is_search);
+    let fit = match problem {
+        Problem::Power { diagnostics } => switched(in_kernels()?, &[(!diagnostics, Fit::without_diagnostics)]),
+        Problem::Loss(loss) => {
+            let losses: Vec<_> = loss.losses.iter().map(|spec| range::losses(spec)).collect::<Result<_>>()?;
+            let fit = in_kernels()?.losses(losses.concat()).tolerance(loss.tolerance);
+            let multinomial: Switch = |fit| fit.many_classes(ManyClasses::Multinomial);
+            let fit = match &loss.class_weights[..] {
+                [] => fit,
+                weights => fit.class_weights(ClassWeights::Named(weights.to_vec())),
+            };
+            let switches = [
+                (loss.multinomial, multinomial),
+                (loss.probabilities, Fit::with_probabilities),
+                (loss.non_crossing, Fit::non_crossing),
+            ];
+            switched(fit, &switches)
+        }
+        Problem::Penalty(penalty, tolerance) => {
+            let fit = match penalty {
+                Penalty::KernelLasso => Fit::with_shared(choosing.only_kernel()?),
+                _ => Fit::linear(),
+            };
+            fit.penalty(penalty).tolerance(tolerance)
+        }
+        Problem::Search { budget } => {
+            let time = Duration::try_from_secs_f64(budget).ok().filter(|time| !time.is_zero());
+            let time = time.ok_or_else(|| Error::argument("budget", "a number of seconds above 0", budget))?;
+            Fit::automatic().budget(time).exponents(&choosing.exponents)
+        }
+    };
+    let fit = fit.missing(reading.missing()?).text_as(reading.text_as()?).seed(reading.seed);
+    let fit = set(fit, choosing.lambdas.as_deref(), Fit::lambdas);
+    let fit = set(fit, choosing.criterion()?, Fit::criterion);
+    let fit = set(fit, scale, Fit::scale);
+    let fit = set(fit, reading.memory, Fit::memory);
+    let switches: [(bool, Switch); 4] = [
+        (!reading.offset, Fit::without_offset),
+        (choosing.on_grid, Fit::on_grid),
+        (choosing.one_standard_error, Fit::one_standard_error),
+        (choosing.clip, Fit::clip),
+    ];
+    size.told_to(switched(fit, &switches))
+}
+
+/// Fits a table.
+fn fit_table(py: Python<'_>, table: &Table, columns: &Columns, fit: Result<Fit>) -> PyResult<Model> {
+    let (fit, frame, roles) = (fit.map_err(refused)?, table.frame(), columns.to_roles());
+    run(py, move |observer| {
+        let fitted = fit.clone().observer(observer).fit_frame(&frame, &roles)?;
+        Ok(Model::new(fitted, Source::Table(frame, roles, Box::new(fit))))
+    })
+}
+
+/// The squared loss in kernel spaces.
 #[pyfunction]
 pub fn fit_power(
     py: Python<'_>,
@@ -30,47 +115,10 @@ pub fn fit_power(
     size: Size,
     diagnostics: bool,
 ) -> PyResult<Model> {
-    let fit = power(&reading, &choosing, &size, diagnostics).map_err(refused)?;
-    let (frame, roles) = (table.frame(), columns.to_roles());
-    run(py, move |observer| {
-        let fitted = fit.observer(observer).fit_frame(&frame, &roles)?;
-        let found = Found::of_power(&fitted);
-        Ok(Model::new(fitted.model, found, Source::Power(frame, roles)))
-    })
+    fit_table(py, table, &columns, fit_of(Problem::Power { diagnostics }, &reading, &choosing, &size))
 }
 
-fn power(reading: &Reading, choosing: &Choosing, size: &Size, diagnostics: bool) -> Result<Fit> {
-    let mut fit = Fit::new(kernel::product::Linear)
-        .kernels(choosing.kernels()?)
-        .exponents(&choosing.exponents)
-        .missing(reading.missing()?)
-        .text_as(reading.text_as()?)
-        .seed(reading.seed);
-    if let Some(lambdas) = &choosing.lambdas {
-        fit = fit.lambdas(lambdas);
-    }
-    if let Some(criterion) = choosing.criterion()? {
-        fit = fit.criterion(criterion);
-    }
-    if let Some(scale) = reading.scale()? {
-        fit = fit.scale(scale);
-    }
-    if let Some(memory) = reading.memory {
-        fit = fit.memory(memory);
-    }
-    fit = size.told_to(fit, Fit::rank, Fit::accuracy, Fit::exact)?;
-    type Switch = fn(Fit) -> Fit;
-    let switches: [(bool, Switch); 5] = [
-        (!reading.offset, Fit::without_offset),
-        (choosing.on_grid, Fit::on_grid),
-        (choosing.one_standard_error, Fit::one_standard_error),
-        (choosing.clip, Fit::clip),
-        (!diagnostics, Fit::without_diagnostics),
-    ];
-    Ok(switches.into_iter().filter(|(is_on, _)| *is_on).fold(fit, |fit, (_, switch)| switch(fit)))
-}
-
-/// (1/W) Σ w ℓ(y, f(x) + b) + λ‖f‖ᵐ.
+/// Other losses.
 #[pyfunction]
 pub fn fit_loss(
     py: Python<'_>,
@@ -80,55 +128,10 @@ pub fn fit_loss(
     choosing: Choosing,
     loss: LossSettings,
 ) -> PyResult<Model> {
-    let learn = learner(&reading, &choosing, &loss).map_err(refused)?;
-    let (frame, roles) = (table.frame(), columns.to_roles());
-    run(py, move |observer| {
-        let learned = learn.clone().observer(observer).fit_frame(&frame, &roles)?;
-        let found = Found::of_loss(&learned);
-        Ok(Model::new(learned.model, found, Source::Loss(frame, roles, Box::new(learn))))
-    })
+    fit_table(py, table, &columns, fit_of(Problem::Loss(loss), &reading, &choosing, &Size::default()))
 }
 
-fn learner(reading: &Reading, choosing: &Choosing, loss: &LossSettings) -> Result<Learn> {
-    let mut losses = Vec::new();
-    for spec in &loss.losses {
-        losses.extend(range::losses(spec)?);
-    }
-    let mut learn = Learn::new(Vec::new(), kernel::product::Linear)
-        .losses(losses)
-        .kernels(choosing.kernels()?)
-        .exponents(&choosing.exponents)
-        .tolerance(loss.tolerance)
-        .missing(reading.missing()?)
-        .text_as(reading.text_as()?)
-        .seed(reading.seed);
-    if let Some(lambdas) = &choosing.lambdas {
-        learn = learn.lambdas(lambdas);
-    }
-    if let Some(criterion) = choosing.criterion()? {
-        learn = learn.criterion(criterion);
-    }
-    if let Some(scale) = reading.scale()? {
-        learn = learn.scale(scale);
-    }
-    if let Some(memory) = reading.memory {
-        learn = learn.memory(memory);
-    }
-    if loss.multinomial {
-        learn = learn.many_classes(ManyClasses::Multinomial);
-    }
-    type Switch = fn(Learn) -> Learn;
-    let switches: [(bool, Switch); 5] = [
-        (!reading.offset, Learn::without_offset),
-        (choosing.on_grid, Learn::on_grid),
-        (choosing.one_standard_error, Learn::one_standard_error),
-        (loss.probabilities, Learn::with_probabilities),
-        (loss.non_crossing, Learn::non_crossing),
-    ];
-    Ok(switches.into_iter().filter(|(is_on, _)| *is_on).fold(learn, |learn, (_, switch)| switch(learn)))
-}
-
-/// Linear functions and kernel expansions with penalties of their own.
+/// Other penalties.
 #[pyfunction]
 #[pyo3(signature = (table, columns, reading, choosing, penalty, gamma, tolerance))]
 #[expect(clippy::too_many_arguments, reason = "one for each part of the problem")]
@@ -142,14 +145,7 @@ pub fn fit_linear(
     gamma: Option<PyReadonlyArray2<'_, f64>>,
     tolerance: f64,
 ) -> PyResult<Model> {
-    let gamma = gamma.map(|gamma| matrix(&gamma));
-    let fit = linear(&reading, &choosing, penalty, gamma, tolerance).map_err(refused)?;
-    let (frame, roles) = (table.frame(), columns.to_roles());
-    run(py, move |observer| {
-        let fitted = fit.clone().observer(observer).fit_frame(&frame, &roles)?;
-        let found = Found::of_linear(&fitted);
-        Ok(Model::new(fitted.model, found, Source::Linear(frame, roles, Box::new(fit))))
-    })
+    fit_table(py, table, &columns, linear(&reading, &choosing, penalty, gamma, tolerance))
 }
 
 /// The same for rows of which only what is not zero is stored: `starts`, `places` and `values` of a CSR matrix.
@@ -171,7 +167,6 @@ pub fn fit_sparse(
     gamma: Option<PyReadonlyArray2<'_, f64>>,
     tolerance: f64,
 ) -> PyResult<Model> {
-    let gamma = gamma.map(|gamma| matrix(&gamma));
     let fit = linear(&reading, &choosing, penalty, gamma, tolerance).map_err(refused)?;
     let numbers = |array: &PyReadonlyArray1<'_, i64>| -> Result<Vec<usize>> {
         let place = |x: &i64| usize::try_from(*x).map_err(|_| Error::argument("a place", "at least 0", *x));
@@ -184,8 +179,7 @@ pub fn fit_sparse(
     run(py, move |observer| {
         let rows = SparseRows { x: sparse(width, &starts, &places, &values)?, y, weights, groups };
         let fitted = rows.fit(&fit.clone().observer(observer))?;
-        let found = Found::of_linear(&fitted);
-        Ok(Model::new(fitted.model, found, Source::Sparse(Arc::new(rows), Box::new(fit))))
+        Ok(Model::new(fitted, Source::Sparse(Arc::new(rows), Box::new(fit))))
     })
 }
 
@@ -207,51 +201,19 @@ fn linear(
     reading: &Reading,
     choosing: &Choosing,
     penalty: &str,
-    gamma: Option<Matrix>,
+    gamma: Option<PyReadonlyArray2<'_, f64>>,
     tolerance: f64,
-) -> Result<LinearFit> {
+) -> Result<Fit> {
     let penalty = match gamma {
-        Some(gamma) => Penalty::Tikhonov { gamma: Gamma::Matrix(gamma) },
+        Some(gamma) => Penalty::Tikhonov { gamma: Gamma::Matrix(matrix(&gamma)) },
         None => Penalty::parse(penalty)?,
     };
-    let is_kernel = penalty == Penalty::KernelLasso;
-    let mut fit = LinearFit::new(penalty)
-        .tolerance(tolerance)
-        .missing(reading.missing()?)
-        .text_as(reading.text_as()?)
-        .seed(reading.seed);
-    if let Some(scale) = reading.scale()? {
-        fit = fit.scale(scale);
-    }
-    if is_kernel {
-        let kernels = choosing.kernels()?;
-        let [kernel] = &kernels[..] else {
-            return Err(Error::argument(
-                "the kernel of a kernel Lasso",
-                "one kernel",
-                format!("{} of them", kernels.len()),
-            ));
-        };
-        fit = fit.kernel(kernel.clone());
-    }
-    if let Some(lambdas) = &choosing.lambdas {
-        fit = fit.lambdas(lambdas);
-    }
-    if let Some(criterion) = choosing.criterion()? {
-        fit = fit.criterion(criterion);
-    }
-    if choosing.one_standard_error {
-        fit = fit.one_standard_error();
-    }
-    if let Some(memory) = reading.memory {
-        fit = fit.memory(memory);
-    }
-    Ok(if reading.offset { fit } else { fit.without_offset() })
+    fit_of(Problem::Penalty(penalty, tolerance), reading, choosing, &Size::default())
 }
 
-/// Kernel families, metric, exponent and λ within a number of seconds.
+/// Everything searched.
 #[pyfunction]
-#[allow(clippy::too_many_arguments)]
+#[expect(clippy::too_many_arguments, reason = "one for each part of the problem")]
 pub fn fit_automatic(
     py: Python<'_>,
     table: &Table,
@@ -262,33 +224,8 @@ pub fn fit_automatic(
     budget: f64,
     clip: bool,
 ) -> PyResult<Model> {
-    let prepare = || -> Result<Automatic> {
-        let budget = Duration::try_from_secs_f64(budget)
-            .ok()
-            .filter(|budget| !budget.is_zero())
-            .ok_or_else(|| Error::argument("budget", "a number of seconds above 0", budget))?;
-        let mut automatic = Automatic::new()
-            .budget(budget)
-            .exponents(&exponents)
-            .missing(reading.missing()?)
-            .text_as(reading.text_as()?)
-            .seed(reading.seed);
-        if let Some(memory) = reading.memory {
-            automatic = automatic.memory(memory);
-        }
-        automatic = size.told_to(automatic, Automatic::rank, Automatic::accuracy, Automatic::exact)?;
-        if clip {
-            automatic = automatic.clip();
-        }
-        Ok(if reading.offset { automatic } else { automatic.without_offset() })
-    };
-    let automatic = prepare().map_err(refused)?;
-    let (frame, roles) = (table.frame(), columns.to_roles());
-    run(py, move |observer| {
-        let automated = automatic.observer(observer).fit_frame(&frame, &roles)?;
-        let found = Found::of_automatic(&automated);
-        Ok(Model::new(automated.fitted.model, found, Source::Power(frame, roles)))
-    })
+    let choosing = Choosing { exponents, clip, ..Choosing::default() };
+    fit_table(py, table, &columns, fit_of(Problem::Search { budget }, &reading, &choosing, &size))
 }
 
 /// An array as a matrix of the core.

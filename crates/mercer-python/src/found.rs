@@ -1,8 +1,7 @@
 //! What a fit knew beside its model, as plain numbers.
 
-use mercer::learn::LearnTrial;
 use mercer::select::Surface;
-use mercer::{Automated, Fitted, Learned, LinearFitted, LinearTrial, Note, Tried};
+use mercer::{Curve, Fitted, Judged, Note, Tried, auto};
 use pyo3::IntoPyObject;
 
 /// Empty for a model that came from bytes.
@@ -57,53 +56,28 @@ pub struct Candidate {
 }
 
 impl Found {
-    /// Of a fit by the squared loss.
-    pub fn of_power(fitted: &Fitted) -> Self {
-        let loo = fitted.leave_one_out.iter().map(|loo| loo.as_ref().map(|loo| loo.residuals.clone()));
-        let trials = fitted.tried.iter().flat_map(|tried| {
-            tried.surfaces.iter().flat_map(move |surface| of_surface(tried, surface, &fitted.design.targets))
-        });
-        let notes = said(&fitted.notes());
-        Found { leave_one_out: loo.collect(), trials: trials.collect(), notes, ..Found::default() }
-    }
-
-    /// Of a fit by another loss.
-    pub fn of_loss(learned: &Learned) -> Self {
-        let trial = |trial: &LearnTrial| Trial {
-            target: trial.target.clone(),
-            kernel: trial.kernel.spec(),
-            loss: trial.loss.clone(),
-            exponent: trial.exponent,
-            lambdas: trial.lambdas.clone(),
-            scores: trial.scores.clone(),
-            standard_errors: Some(trial.standard_errors.clone()),
-            support: None,
-            dropped_after_folds: Some(trial.dropped.clone()),
+    /// Of any fit.
+    pub fn of(fitted: &Fitted) -> Self {
+        let loo = &fitted.leave_one_out;
+        let residuals = || loo.iter().map(|loo| loo.as_ref().map(|loo| loo.residuals.clone())).collect();
+        let trials = |tried: &Tried| match &tried.judged {
+            Judged::Surfaces(surfaces) => {
+                surfaces.iter().flat_map(|surface| of_surface(tried, surface, &fitted.design.targets)).collect()
+            }
+            Judged::Curve(curve) => vec![of_curve(tried, curve)],
         };
-        let trials = learned.tried.iter().map(trial).collect();
-        Found { trials, notes: said(&learned.notes()), ..Found::default() }
+        Found {
+            leave_one_out: if loo.is_empty() { None } else { residuals() },
+            trials: fitted.tried.iter().flat_map(trials).collect::<Vec<Trial>>(),
+            search: fitted.search.as_ref().map(SearchFacts::of),
+            notes: fitted.notes().iter().map(Note::to_string).collect(),
+        }
     }
+}
 
-    /// Of a fit with a penalty of its own.
-    pub fn of_linear(fitted: &LinearFitted) -> Self {
-        let trial = |trial: &LinearTrial| Trial {
-            target: trial.target.clone(),
-            kernel: fitted.model.kernel().spec(),
-            loss: "squared".into(),
-            exponent: 2.0,
-            lambdas: trial.lambdas.clone(),
-            scores: trial.scores.clone(),
-            standard_errors: trial.standard_errors.clone(),
-            support: Some(trial.support.clone()),
-            dropped_after_folds: None,
-        };
-        let trials = fitted.tried.iter().map(trial).collect();
-        Found { trials, notes: said(&fitted.notes()), ..Found::default() }
-    }
-
-    /// Of an automatic search.
-    pub fn of_automatic(automated: &Automated) -> Self {
-        let candidate = |trial: &mercer::auto::Trial| Candidate {
+impl SearchFacts {
+    fn of(found: &auto::Found) -> Self {
+        let candidate = |trial: &auto::Trial| Candidate {
             family: trial.family.clone(),
             metric: trial.metric.name().into(),
             rmse: trial.rmse,
@@ -112,20 +86,29 @@ impl Found {
             seconds: trial.seconds,
             is_chosen: trial.is_chosen,
         };
-        let search = SearchFacts {
-            candidates: automated.trials.iter().map(candidate).collect(),
-            importance: {
-                let columns = automated.importance.iter().flat_map(|importance| &importance.columns);
-                columns.map(|column| (column.column.clone(), column.share)).collect()
-            },
-            ran_out: automated.ran_out,
-        };
-        Found { search: Some(search), ..Found::of_power(&automated.fitted) }
+        let columns = found.importance.iter().flat_map(|importance| &importance.columns);
+        SearchFacts {
+            candidates: found.trials.iter().map(candidate).collect(),
+            importance: columns.map(|column| (column.column.clone(), column.share)).collect(),
+            ran_out: found.ran_out,
+        }
     }
 }
 
-fn said(notes: &[Note]) -> Vec<String> {
-    notes.iter().map(Note::to_string).collect()
+fn of_curve(tried: &Tried, curve: &Curve) -> Trial {
+    // Penalties count the coefficients; with other losses points may be dropped.
+    let is_penalty = !curve.support.is_empty();
+    Trial {
+        target: curve.target.clone(),
+        kernel: tried.kernel.spec(),
+        loss: curve.loss.clone(),
+        exponent: curve.exponent,
+        lambdas: curve.lambdas.clone(),
+        scores: curve.scores.clone(),
+        standard_errors: curve.standard_errors.clone(),
+        support: is_penalty.then(|| curve.support.clone()),
+        dropped_after_folds: (!is_penalty).then(|| curve.dropped.clone()),
+    }
 }
 
 fn of_surface(tried: &Tried, surface: &Surface, targets: &[String]) -> Vec<Trial> {

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `table` | NumPy arrays and columns become a table of the core |
 //! | `settings` | dictionaries of settings become fits |
-//! | `fitting` | the four front doors: kernels, losses, linear functions, everything by itself |
+//! | `fitting` | the front door: one fit for every class |
 //! | `model` | a fitted model: predictions, intervals, effects, bytes |
 //! | `source` | what a fit was made of, to make it again without a row, a fold, or along λ |
 //! | `found` | what a fit knew beside its model, as plain numbers |

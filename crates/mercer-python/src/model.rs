@@ -8,7 +8,7 @@ use mercer::data::{Frame, TextAs};
 use mercer::effects::{Effect, TargetEffects};
 use mercer::importance::{Importance, Permutation};
 use mercer::interval::{Intervals, Method};
-use mercer::{Error, Matrix, Meaning, Result, Training, format};
+use mercer::{Error, Fitted, Matrix, Meaning, Result, Training, format};
 use numpy::{PyArray1, PyArray2, PyArray3, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -74,7 +74,8 @@ pub struct ImportanceFacts {
 
 impl Model {
     /// A model with what its fit found, and what it was made of.
-    pub fn new(model: mercer::Model, found: Found, source: Source) -> Self {
+    pub fn new(fitted: Fitted, source: Source) -> Self {
+        let (found, model) = (Found::of(&fitted), fitted.model);
         // A kernel expansion over all rows holds them.
         let holds_rows = model.holds_training();
         Model { model: Arc::new(model), found, source: (!holds_rows).then(|| Arc::new(source)) }

@@ -3,7 +3,7 @@
 use mercer::criterion::Criterion;
 use mercer::data::{Missing, Roles, Scale, TextAs};
 use mercer::kernel::SharedKernel;
-use mercer::{Error, Result, range};
+use mercer::{Error, Fit, Result, range};
 use pyo3::FromPyObject;
 
 /// Which column is what.
@@ -81,15 +81,17 @@ impl Reading {
 }
 
 /// What λ, exponent and kernel are chosen from, and by what.
-#[derive(FromPyObject)]
+#[derive(Default, FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct Choosing {
-    kernels: Vec<String>,
+    /// Specs, which may have ranges.
+    pub kernels: Vec<String>,
     /// m.
     pub exponents: Vec<f64>,
     /// λ; `None` is the whole path.
     pub lambdas: Option<Vec<f64>>,
-    criterion: Option<String>,
+    /// What chooses.
+    pub criterion: Option<String>,
     /// Only the given numbers, not those between them.
     pub on_grid: bool,
     /// The largest λ within one standard error.
@@ -108,6 +110,16 @@ impl Choosing {
         Ok(all)
     }
 
+    /// The kernel of a kernel Lasso.
+    pub fn only_kernel(&self) -> Result<SharedKernel> {
+        let mut kernels = self.kernels()?;
+        if kernels.len() != 1 {
+            let got = format!("{} of them", kernels.len());
+            return Err(Error::argument("the kernel of a kernel Lasso", "one kernel", got));
+        }
+        Ok(kernels.remove(0))
+    }
+
     /// The criterion, if one is named.
     pub fn criterion(&self) -> Result<Option<Criterion>> {
         self.criterion.as_deref().map(Criterion::parse).transpose()
@@ -115,7 +127,7 @@ impl Choosing {
 }
 
 /// Whether landmarks stand for all rows.
-#[derive(FromPyObject)]
+#[derive(Default, FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct Size {
     /// At most this many.
@@ -127,18 +139,12 @@ pub struct Size {
 }
 
 impl Size {
-    /// Tells a fit, which has one method for each of them.
-    pub fn told_to<F>(
-        &self,
-        fit: F,
-        rank: impl FnOnce(F, usize) -> F,
-        accuracy: impl FnOnce(F, f64) -> F,
-        exact: impl FnOnce(F) -> F,
-    ) -> Result<F> {
+    /// The fit with this setting.
+    pub fn told_to(&self, fit: Fit) -> Result<Fit> {
         match (self.rank, self.accuracy, self.exact) {
-            (Some(most), None, false) => Ok(rank(fit, most)),
-            (None, Some(share), false) => Ok(accuracy(fit, share)),
-            (None, None, true) => Ok(exact(fit)),
+            (Some(most), None, false) => Ok(fit.rank(most)),
+            (None, Some(share), false) => Ok(fit.accuracy(share)),
+            (None, None, true) => Ok(fit.exact()),
             (None, None, false) => Ok(fit),
             _ => Err(Error::argument("rank, accuracy and exact", "used one at a time", "several")),
         }
@@ -159,4 +165,6 @@ pub struct LossSettings {
     pub probabilities: bool,
     /// Whether quantiles are sorted.
     pub non_crossing: bool,
+    /// Weights of classes by name or number, times the weights of the rows.
+    pub class_weights: Vec<(String, f64)>,
 }

@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
-from mercer import ExtrapolationWarning, KernelLogistic, KernelRidgeCV, Lasso, load
+from mercer import SVC, ExtrapolationWarning, KernelLogistic, KernelRidgeCV, Lasso, load
 
 x = np.linspace(0, 6, 60)[:, None]
 y = np.sin(x[:, 0])
@@ -23,6 +23,28 @@ def test_odd_targets_have_notes():
     assert "9999999 in row 41" in notes(absurd)
     assert "no better than by the mean" in notes(absurd)
     assert Lasso(reg_lambda=0.1).fit(x, (y > 0).astype(float)).notes_ != []
+
+
+def test_an_absurd_cell_of_a_feature_has_a_note():
+    absurd = np.c_[x, np.linspace(1, 2, 60)[::-1]]
+    absurd[40, 1] = 1e9
+    assert "is 1000000000 in row 41" in " ".join(KernelRidgeCV().fit(absurd, y).notes_)
+    assert "is 1000000000 in row 41" in " ".join(KernelLogistic(reg_lambda=1e-2).fit(absurd, y > 0.1).notes_)
+
+
+def test_probabilities_of_weighted_classes():
+    labels = np.where(y > 0.8, "yes", "no")
+    share = np.mean(labels == "yes")
+    weights = {"yes": 4.0, "no": 0.5}
+    model = SVC("linear", reg_lambda=1e-2, class_weight=weights, probability=True).fit(np.c_[x, np.sin(x)], labels)
+    assert abs(model.predict_proba(np.c_[x, np.sin(x)])[:, 1].mean() - share) < 0.03
+    assert model.notes_ == []
+    stated = KernelLogistic("linear", reg_lambda=1e-2, class_weight="balanced").fit(x, labels)
+    assert "those of classes with these weights" in stated.notes_[0]
+    assert not any("weights" in note for note in KernelLogistic("linear", reg_lambda=1e-2).fit(x, labels).notes_)
+    # A class of weight 0 is left out with its rows.
+    three = np.where(y < -0.8, "never", labels)
+    assert list(SVC(reg_lambda=1e-2, class_weight={"never": 0.0}).fit(x, three).classes_) == ["no", "yes"]
 
 
 def test_rows_outside_are_warned_of(tmp_path):

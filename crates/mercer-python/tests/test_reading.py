@@ -142,6 +142,8 @@ def test_importance_is_measured_on_held_out_rows():
     assert np.array_equal(loaded.increase, found.increase)
     with pytest.raises(ValueError, match="y must have 40 rows"):
         model.importance(frame, Y[:3])
+    with pytest.raises(ValueError, match="those of the fit"):
+        model.importance(frame, np.roll(Y, 7))
 
 
 def test_models_say_where_they_come_from():

@@ -116,7 +116,9 @@ fn surface(
     let scores: Vec<Vec<Vec<f64>>> = fitted
         .tried
         .iter()
-        .map(|tried| tried.surfaces[0].scores.iter().map(|row| row.iter().map(|s| s.value.sqrt()).collect()).collect())
+        .map(|tried| {
+            tried.surfaces()[0].scores.iter().map(|row| row.iter().map(|s| s.value.sqrt()).collect()).collect()
+        })
         .collect();
     let check = fitted.summary().loo_rmse;
     let chosen = fitted.model.kernel().spec();

@@ -35,7 +35,8 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
     let c: f64 = bound.parse()?;
     let loss = if is_svc { "hinge".to_owned() } else { format!("epsilon-insensitive(epsilon={epsilon})") };
     let n = y.len() as f64;
-    let learn = Learn::new(mercer::loss::parse(&loss)?, Gaussian::lengthscale((0.5 / gamma.parse::<f64>()?).sqrt()))
+    let learn = Fit::new(Gaussian::lengthscale((0.5 / gamma.parse::<f64>()?).sqrt()))
+        .loss(mercer::loss::parse(&loss)?)
         .lambda(0.5 / (n * c))
         .tolerance(tolerance.parse()?)
         .memory(memory.parse()?);
@@ -89,7 +90,8 @@ fn time_grid(
     } else {
         (format!("epsilon-insensitive(epsilon={epsilon})"), Measure::Squared)
     };
-    let learn = Learn::with_shared(mercer::loss::parse(&loss)?, kernels[0].clone())
+    let learn = Fit::with_shared(kernels[0].clone())
+        .loss(mercer::loss::parse(&loss)?)
         .kernels(kernels)
         .lambdas(&lambdas)
         .on_grid()
@@ -99,13 +101,16 @@ fn time_grid(
     let learned = learn.fit(x, y)?;
     let seconds = started.elapsed().as_secs_f64();
     let best = learned.summary().held_out.as_ref().map(|held_out| held_out.value);
-    let fitted: usize = learned.tried.iter().map(|trial| trial.lambdas.len()).sum();
+    let fitted: usize = learned.curves().map(|curve| curve.lambdas.len()).sum();
     let mut dropped_after = std::collections::BTreeMap::new();
-    for folds in learned.tried.iter().flat_map(|trial| &trial.dropped).flatten() {
+    for folds in learned.curves().flat_map(|curve| &curve.dropped).flatten() {
         *dropped_after.entry(folds.to_string()).or_insert(0) += 1;
     }
     let dropped: usize = dropped_after.values().sum();
-    let chosen = learned.tried.iter().find_map(|trial| Some((trial.kernel.spec(), trial.lambdas[trial.chosen?])));
+    let chosen = learned.tried.iter().find_map(|trial| {
+        let curve = trial.curve()?;
+        Some((trial.kernel.spec(), curve.lambdas[curve.chosen?]))
+    });
     println!(
         "{}",
         serde_json::json!({ "seconds": seconds, "best": best, "points": fitted, "dropped": dropped,

@@ -47,7 +47,6 @@
 //! | [`loss`] | ℓ(y, v): squared, absolute, Huber, ε-insensitive, pinball, hinge, logistic, … |
 //! | [`learn`] | any of those losses, for numbers, quantiles and classes |
 //! | [`criterion`] | what a model is chosen by: exact leave-one-out and k-fold, GCV, FPE, likelihoods, … |
-//! | [`split`] | one division into training and test rows, every exponent and λ on it |
 //! | [`select`] | the surface of a criterion over exponents and λ |
 //! | [`certificate`] | what was verified about an answer |
 //! | [`range`] | `0.1..2.9:0.1`: many numbers in one word |
@@ -55,10 +54,7 @@
 //! | [`auto`] | families, metric, exponent and λ by themselves |
 //! | [`assess`] | an error estimate that selection did not touch |
 //! | [`importance`] | which columns matter, by permuting them in held-out rows |
-//! | [`stability`] | how much one row matters: bounds, and what exact deletions show |
-//! | [`bounds`] | what can be said of the risk with a confidence |
 //! | [`journal`] | resuming a long selection |
-//! | [`equivalence`] | which parameter of one algorithm gives the function of another, and how that moves with the rows |
 //! | [`low_rank`] | K ≈ FFᵀ with a residual that is known |
 //! | [`moments`] | sums over rows that merge: tables larger than memory |
 //! | [`online`] | rows one at a time, each predicted before it is learned |
@@ -67,11 +63,13 @@
 //! | [`interval`], [`effects`] | prediction intervals, and what each column does to a prediction |
 //! | [`Fit`], [`Model`] | the front door, and what comes out of it |
 //! | [`mod@format`] | models as bytes |
-//! | [`synthetic`] | data sets from formulas |
+//!
+//! Equivalence of algorithms, stability, bounds of the risk and generated data sets are in the crate `mercer-lab`.
 
 #![forbid(unsafe_code)]
 
-// The floors, from the lowest to the highest; `cargo xtask layers` keeps their order.
+// The floors, from the lowest to the highest; `cargo xtask layers` keeps their order. What is hidden in the documentation is
+// public for `mercer-lab` and the tests only, and may change in any version.
 #[doc(hidden)]
 pub mod base;
 #[doc(hidden)]
@@ -89,12 +87,6 @@ pub mod space;
 #[doc(hidden)]
 pub mod term;
 
-pub mod bounds;
-pub mod equivalence;
-pub mod split;
-pub mod stability;
-pub mod synthetic;
-
 pub use base::error::{Error, Result};
 pub use base::watch::Observer;
 pub use base::{error, journal, table};
@@ -102,18 +94,21 @@ pub use choose::{metric, select};
 pub use fit::after::PathPoint;
 pub use fit::after::training::Training;
 pub use fit::after::{assess, effects, importance, interval};
-pub use fit::automatic::{self as auto, Automated, Automatic};
-pub use fit::learn::{self, Learn, Learned};
-pub use fit::linear::{LinearFit, LinearFitted, LinearTrial};
+pub use fit::automatic as auto;
+pub use fit::losses as learn;
 pub use fit::plan::{self, forecast};
 pub use fit::stream as online;
-pub use fit::{Fit, Fitted, Tried, moments};
+pub use fit::{Curve, Engine, Fit, Fitted, Judged, Problem, Space, Tried, moments};
 pub use linalg::Matrix;
 pub use model::format;
 pub use model::notes::Note;
 pub use model::{DataFile, HeldOut, Meaning, Model, Precision, Probability, Provenance, Summary};
+// Hidden under their own names, documented under these.
+#[doc(inline)]
 pub use path as spectrum;
-pub use solve::{self as solver, certificate, linear};
+#[doc(inline)]
+pub use solve as solver;
+pub use solve::{certificate, linear};
 pub use space::low_rank;
 pub use term::{criterion, kernel, loss, penalty};
 
@@ -129,5 +124,5 @@ pub mod prelude {
     pub use crate::term::kernel::product::{Linear, Polynomial};
     pub use crate::term::kernel::radial::{Gaussian, Laplace, Matern12, Matern32, Matern52};
     pub use crate::term::kernel::spline::Spline;
-    pub use crate::{Error, Fit, Fitted, Learn, Learned, LinearFit, LinearFitted, Matrix, Model, Result, Summary};
+    pub use crate::{Error, Fit, Fitted, Matrix, Model, Result, Summary};
 }

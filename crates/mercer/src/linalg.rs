@@ -26,7 +26,9 @@ use crate::linalg::simd::{LANES, vectorize};
 pub(crate) use cholesky::Cholesky;
 pub use decomposition::DecompositionCheck;
 pub(crate) use decomposition::{Eigen, eigen, thin_svd};
-pub(crate) use norm::{log_sum_exp, norm};
+#[doc(hidden)]
+pub use norm::log_sum_exp;
+pub(crate) use norm::norm;
 pub(crate) use qr::{PivotedQr, add_gram_lower, block_products};
 pub(crate) use single::{SingleColumns, SingleTile, SingleTiles};
 pub(crate) use small_cholesky::QuickCholesky;
@@ -203,7 +205,8 @@ impl Matrix {
 }
 
 /// A b.
-pub(crate) fn multiply(a: &Matrix, b: &Matrix) -> Matrix {
+#[doc(hidden)]
+pub fn multiply(a: &Matrix, b: &Matrix) -> Matrix {
     let mut out = Matrix::zeros(a.rows, b.cols);
     matmul::matmul(out.view_mut(), Accum::Replace, a.view(), b.view(), 1.0, shares());
     out

@@ -77,6 +77,10 @@ pub enum Meaning {
         classes: Classes,
         /// What decision values say of probabilities.
         probability: Probability,
+        /// The weights of the classes in the fit, unless all were equal. Probabilities that the loss states are then those of
+        /// classes with these weights; calibrated ones are those of the table.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        class_weights: Option<Vec<f64>>,
     },
 }
 

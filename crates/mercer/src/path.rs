@@ -8,6 +8,7 @@
 mod banded;
 mod basis;
 mod build;
+mod curve;
 mod deleted;
 mod deleted_group;
 mod envelope;
@@ -16,7 +17,6 @@ mod features;
 mod grouped;
 pub mod held_out;
 pub(crate) mod interpolation;
-mod path;
 pub mod power;
 mod projection;
 mod refitted;
@@ -28,12 +28,15 @@ mod target;
 mod tridiagonal;
 
 pub(crate) use banded::Banded;
-pub(crate) use deleted::DeletedRow;
+pub use curve::Path;
+pub(crate) use curve::Remembered;
+#[doc(hidden)]
+pub use curve::{Curve, CurvePoint};
+#[doc(hidden)]
+pub use deleted::DeletedRow;
 pub(crate) use deleted_group::DeletedGroup;
 pub(crate) use grouped::residuals_without_folds;
 pub use held_out::{HeldOutRows, LeaveOneOut, k_fold, leave_one_out};
-pub use path::Path;
-pub(crate) use path::{Curve, CurvePoint, Remembered};
 pub(crate) use projection::Projector;
 pub(crate) use refitted::PartOfRows;
 pub(crate) use row_tables::RowTables;
@@ -153,7 +156,8 @@ impl Spectrum {
     }
 
     /// α of the ridge solution at γ = Wμ (in the target's own units), original coordinates.
-    pub(crate) fn dual(&self, target: &Target, gamma: f64) -> Vec<f64> {
+    #[doc(hidden)]
+    pub fn dual(&self, target: &Target, gamma: f64) -> Vec<f64> {
         self.dual_in(target, gamma, self.is_truncated_at(gamma))
     }
 
@@ -171,7 +175,8 @@ impl Spectrum {
     }
 
     /// α at several γ (none stands for the zero function), n × γ, without row weights: one product for all.
-    pub(crate) fn duals(&self, target: &Target, gammas: &[Option<f64>]) -> Matrix {
+    #[doc(hidden)]
+    pub fn duals(&self, target: &Target, gammas: &[Option<f64>]) -> Matrix {
         let coordinates = Matrix::from_fn(self.eigenvalues.len(), gammas.len(), |k, l| {
             gammas[l].map_or(0.0, |gamma| divide(target.z[k], self.eigenvalues[k], gamma, self.is_truncated_at(gamma)))
         });
@@ -241,12 +246,14 @@ impl Spectrum {
     }
 
     /// Q, n × r, its own copy.
-    pub(crate) fn basis(&self) -> Matrix {
+    #[doc(hidden)]
+    pub fn basis(&self) -> Matrix {
         self.basis.block(0, self.rows(), self.basis.cols())
     }
 
     /// wᵢ.
-    pub(crate) fn weight(&self, row: usize) -> f64 {
+    #[doc(hidden)]
+    pub fn weight(&self, row: usize) -> f64 {
         self.root_weights.as_ref().map_or(1.0, |s| s[row] * s[row])
     }
 
@@ -259,7 +266,8 @@ impl Spectrum {
 
     /// New rows in the coordinates of this spectrum: f − b = M z/(d + γ), from k(new, training) (u × n) and the
     /// training rows' own matrix, or from the features of a linear kernel.
-    pub(crate) fn project(&self, cross: Matrix, training_mean: &[f64]) -> Matrix {
+    #[doc(hidden)]
+    pub fn project(&self, cross: Matrix, training_mean: &[f64]) -> Matrix {
         let mut cross = cross;
         for j in 0..cross.cols() {
             let (mean, root) =
@@ -279,7 +287,8 @@ impl Spectrum {
 
     /// Calls `body` once per row with that row left out; rows go in blocks, in parallel, and the results come
     /// back in the rows' order. `None` where nothing would be left to learn an offset from.
-    pub(crate) fn for_each_deleted_row<R: Send>(
+    #[doc(hidden)]
+    pub fn for_each_deleted_row<R: Send>(
         &self,
         targets: &[&Target],
         body: impl Fn(DeletedRow<'_>) -> R + Sync,

@@ -24,7 +24,7 @@ pub fn gram(kernel: &dyn Kernel, points: &Points) -> Matrix {
 }
 
 /// The Gram matrix with its upper triangle left at 0.
-pub(crate) fn gram_lower(kernel: &dyn Kernel, points: &Points) -> Matrix {
+pub fn gram_lower(kernel: &dyn Kernel, points: &Points) -> Matrix {
     fill(kernel, points, |j| j)
 }
 
@@ -93,7 +93,7 @@ pub(crate) fn distances_lower(distance: Distance, points: &Points) -> Matrix {
 }
 
 /// k(new, training), u × n.
-pub(crate) fn cross(kernel: &dyn Kernel, training: &Points, new: &Points) -> Matrix {
+pub fn cross(kernel: &dyn Kernel, training: &Points, new: &Points) -> Matrix {
     let u = new.rows();
     let mut out = Matrix::zeros(u, training.rows());
     out.as_mut_slice().par_chunks_mut(u.max(1)).enumerate().for_each(|(j, column)| {
@@ -103,7 +103,7 @@ pub(crate) fn cross(kernel: &dyn Kernel, training: &Points, new: &Points) -> Mat
 }
 
 /// (1/W) Σᵢ wᵢ k(xᵢ, xⱼ) for every j.
-pub(crate) fn mean_column(kernel: &dyn Kernel, points: &Points, weights: Option<&[f64]>) -> Vec<f64> {
+pub fn mean_column(kernel: &dyn Kernel, points: &Points, weights: Option<&[f64]>) -> Vec<f64> {
     mean_over(kernel, points, points, weights)
 }
 

@@ -69,7 +69,9 @@ fn linear_functions_follow_from_their_table() {
 #[test]
 fn other_losses_are_refused() {
     let (x, y, _) = rows();
-    let learned =
-        Learn::new(mercer::loss::parse("absolute").unwrap(), Gaussian::lengthscale(0.8)).lambda(0.01).fit(&x, y.col(0));
+    let learned = Fit::new(Gaussian::lengthscale(0.8))
+        .loss(mercer::loss::parse("absolute").unwrap())
+        .lambda(0.01)
+        .fit(&x, y.col(0));
     assert!(learned.unwrap().model.training().is_none());
 }

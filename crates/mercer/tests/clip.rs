@@ -51,7 +51,7 @@ fn held_out_errors_are_those_of_clipped_refits() {
             let fit = Fit::new(Gaussian::lengthscale(1.5)).exponent(exponent).lambdas(&lambdas).on_grid();
             let column = Matrix::column_vector(y.clone());
             let found = fit.clone().clip().fit_weighted(&x, &column, weights).unwrap();
-            let scores = &found.tried[0].surfaces[0].scores[0];
+            let scores = &found.tried[0].surfaces()[0].scores[0];
             let mut least = f64::INFINITY;
             for (lambda, score) in lambdas.iter().zip(scores) {
                 let at = Fit::new(Gaussian::lengthscale(1.5)).exponent(exponent).lambda(*lambda);
@@ -81,7 +81,7 @@ fn folds_are_those_of_clipped_refits() {
         let lambdas = if exponent < 1.0 { [1e-3, 1e-2] } else { [1e-6, 1e-4] };
         let fit = Fit::new(Gaussian::lengthscale(1.5)).exponent(exponent).lambdas(&lambdas).on_grid();
         let found = fit.criterion(Criterion::KFold(rule)).clip().fit(&x, &y).unwrap();
-        for (lambda, score) in lambdas.iter().zip(&found.tried[0].surfaces[0].scores[0]) {
+        for (lambda, score) in lambdas.iter().zip(&found.tried[0].surfaces()[0].scores[0]) {
             let at = Fit::new(Gaussian::lengthscale(1.5)).exponent(exponent).lambda(*lambda);
             // Folds in the order of the rows: blocks.
             let folds = mercer::criterion::Folds::draw(&rule, 60, None, 1).unwrap();
@@ -126,7 +126,7 @@ fn every_route_counts_clipped_errors() {
     let fit = || Fit::new(Gaussian::lengthscale(1.0)).lambdas(&lambdas).on_grid().clip();
     let exact = fit().keep_spectrum().fit(&x, &y).unwrap();
     let scores = |fitted: &Fitted| -> Vec<f64> {
-        fitted.tried[0].surfaces[0].scores[0].iter().map(|score| score.value).collect()
+        fitted.tried[0].surfaces()[0].scores[0].iter().map(|score| score.value).collect()
     };
     let wanted = scores(&exact);
     let unclipped = scores(&Fit::new(Gaussian::lengthscale(1.0)).lambdas(&lambdas).on_grid().fit(&x, &y).unwrap());

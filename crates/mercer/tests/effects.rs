@@ -202,8 +202,13 @@ fn a_learned_metric_and_monomials_are_seen_through() {
     if model.encoder().projection.is_some() {
         assert!(model.effects(None, None, None).unwrap_err().to_string().contains("learned metric"));
     }
-    let cubic =
-        LinearFit::new(Penalty::None).scale(Scale::Standard).degree(3).fit_frame(&training, &roles()).unwrap().model;
+    let cubic = Fit::linear()
+        .penalty(Penalty::None)
+        .scale(Scale::Standard)
+        .degree(3)
+        .fit_frame(&training, &roles())
+        .unwrap()
+        .model;
     assert_derivatives(&cubic, &new, "monomials");
     assert!(cubic.effects(Some(&new), None, None).unwrap().without_errors.unwrap().contains("its penalty is none"));
 }
@@ -348,7 +353,7 @@ fn standard_errors_are_the_spread_over_repeated_draws() {
 fn other_losses_have_effects_without_errors() {
     let training = table(40, 11, false);
     let loss = mercer::loss::parse("huber").unwrap();
-    let fit = Learn::new(loss, Gaussian::lengthscale(1.5)).scale(Scale::Standard).lambda(1e-3);
+    let fit = Fit::new(Gaussian::lengthscale(1.5)).loss(loss).scale(Scale::Standard).lambda(1e-3);
     let model = fit.fit_frame(&training, &roles()).unwrap().model;
     assert_derivatives(&model, &table(9, 12, false), "huber");
     let found = model.effects(Some(&training), None, None).unwrap();
@@ -387,8 +392,8 @@ fn effects_on_probabilities_are_derivatives_of_probabilities() {
         with(&frame, "y", &Column::Text(y.iter().map(|v| Some(names[class(v)].to_owned())).collect()))
     };
     let gaussian = || Gaussian::lengthscale(1.5);
-    let logistic = || Learn::new(vec![Arc::new(Logistic)], gaussian()).scale(Scale::Standard).lambda(1e-2);
-    let hinge = || Learn::new(vec![Arc::new(Hinge)], gaussian()).scale(Scale::Standard).lambda(1e-2);
+    let logistic = || Fit::new(gaussian()).loss(vec![Arc::new(Logistic)]).scale(Scale::Standard).lambda(1e-2);
+    let hinge = || Fit::new(gaussian()).loss(vec![Arc::new(Hinge)]).scale(Scale::Standard).lambda(1e-2);
     let (two, three) = (classes(&[30]), classes(&[20, 40]));
     let cases = [
         (logistic(), &two, Quantity::LogOdds, vec!["middle"]),

@@ -104,7 +104,7 @@ fn the_chosen_lambda_has_the_least_error_of_refits() {
         let (y_matrix, criterion) = (Matrix::column_vector(y.clone()), Criterion::parse(spec).unwrap());
         let found =
             base.clone().lambdas(&lambdas).criterion(criterion).fit_weighted(&x, &y_matrix, Some(&weights)).unwrap();
-        let scores = &found.tried[0].surfaces[0].scores[0];
+        let scores = &found.tried[0].surfaces()[0].scores[0];
         let drawn = folds(spec);
         let rows = drawn.held_out_rows();
         let total: f64 = rows.iter().map(|row| weights[*row]).sum();
@@ -150,9 +150,9 @@ fn other_losses_and_penalties_predict_blocks_from_earlier_rows() {
     let rows = drawn.held_out_rows();
     // The Lasso: its trial is the mean square of refits.
     let lambdas = [0.02, 0.1, 0.5];
-    let fit = LinearFit::new(Penalty::Lasso).tolerance(1e-12);
+    let fit = Fit::linear().penalty(Penalty::Lasso).tolerance(1e-12);
     let found = fit.clone().lambdas(&lambdas).criterion(criterion.clone()).fit(&x, &y).unwrap();
-    for (lambda, score) in lambdas.iter().zip(&found.tried[0].scores) {
+    for (lambda, score) in lambdas.iter().zip(&found.tried[0].curve().unwrap().scores) {
         let mut sum = 0.0;
         for (fold, held) in drawn.groups.iter().enumerate() {
             let kept = drawn.kept(fold, ROWS);
@@ -164,7 +164,7 @@ fn other_losses_and_penalties_predict_blocks_from_earlier_rows() {
         assert!((score - mse).abs() < 2e-4 * mse, "{lambda}: {score} and {mse}");
     }
     // Absolute errors: rows that no earlier row predicts have no held-out value.
-    let learn = Learn::new(mercer::loss::parse("absolute").unwrap(), Gaussian::lengthscale(1.5));
+    let learn = Fit::new(Gaussian::lengthscale(1.5)).loss(mercer::loss::parse("absolute").unwrap());
     let found = learn.clone().lambdas(&[1e-3, 1e-2]).on_grid().criterion(criterion).fit(&x, &y).unwrap();
     let held_out = &found.held_out[0];
     assert!((0..ROWS).all(|row| held_out[row].is_nan() != rows.contains(&row)));

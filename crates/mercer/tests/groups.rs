@@ -257,23 +257,23 @@ fn other_losses_and_penalties_leave_out_whole_groups() {
     let (frame, roles) = table(&data, None, &all(&data));
     let part = |held: f64| -> (Vec<usize>, Vec<usize>) { all(&data).into_iter().partition(|i| data.group[*i] == held) };
     let alone = Roles { group: None, drop: vec!["group".into()], ..roles.clone() };
-    let huber = || Learn::new(mercer::loss::parse("huber").unwrap(), Gaussian::lengthscale(1.0));
+    let huber = || Fit::new(Gaussian::lengthscale(1.0)).loss(mercer::loss::parse("huber").unwrap());
     let loo = mercer::criterion::Criterion::LeaveOneOut;
     let learned = huber().criterion(loo).lambdas(&[1e-3, 1e-2, 1e-1]).fit_frame(&frame, &roles).unwrap();
     assert_eq!((learned.summary().chosen_by.as_deref(), learned.summary().groups), (Some("logo"), Some(7)));
-    let left_out = learned.leave_one_out(None).unwrap();
-    let lasso = || LinearFit::new(mercer::penalty::Penalty::Lasso).scale(Scale::None);
+    let left_out = learned.left_out(None).unwrap();
+    let lasso = || Fit::linear().penalty(mercer::penalty::Penalty::Lasso).scale(Scale::None);
     let linear = lasso().lambda(0.05).fit_frame(&frame, &roles).unwrap();
-    let (residuals, _) = linear.leave_one_out(None).unwrap();
-    let ols = LinearFit::new(mercer::penalty::Penalty::None).fit_frame(&frame, &roles).unwrap();
-    let (of_ols, _) = ols.leave_one_out(None).unwrap();
+    let residuals = linear.left_out(None).unwrap().residuals;
+    let ols = Fit::linear().penalty(mercer::penalty::Penalty::None).fit_frame(&frame, &roles).unwrap();
+    let of_ols = ols.left_out(None).unwrap().residuals;
     for g in 0..7 {
         let (held, kept) = part(g as f64);
         let (training, _) = table(&data, None, &kept);
         let (new, _) = table(&data, None, &held);
         let by_loss = huber().lambda(learned.summary().lambda).tolerance(1e-10).fit_frame(&training, &alone).unwrap();
         let by_lasso = lasso().lambda(0.05).tolerance(1e-10).fit_frame(&training, &alone).unwrap();
-        let by_ols = LinearFit::new(mercer::penalty::Penalty::None).fit_frame(&training, &alone).unwrap();
+        let by_ols = Fit::linear().penalty(mercer::penalty::Penalty::None).fit_frame(&training, &alone).unwrap();
         let predicted = |model: &Model| model.predict_frame(&new).unwrap().swap_remove(0);
         for (place, row) in held.iter().enumerate() {
             let value = predicted(&by_loss.model)[place].unwrap();

@@ -176,7 +176,7 @@ fn surfaces_equal_single_evaluations() {
         let base = Fit::with_shared(kernel).exponents(&exponents).lambdas(&lambdas).on_grid();
         let base = if offset { base } else { base.without_offset() };
         let fitted = base.clone().fit_weighted(&x, &Matrix::column_vector(y.clone()), weights.as_deref()).unwrap();
-        let surface = &fitted.tried[0].surfaces[0];
+        let surface = &fitted.tried[0].surfaces()[0];
         let w = |i: usize| weights.as_ref().map_or(1.0, |w| w[i]);
         let total: f64 = (0..y.len()).map(w).sum();
         let path = spectrum.path(&[&target]);
@@ -212,7 +212,7 @@ fn surfaces_equal_single_evaluations() {
                 let residuals = k_fold(&spectrum, &[&target], *exponent, *lambda, &folds).unwrap();
                 let squares = folds.groups.iter().zip(&residuals).flat_map(|(rows, r)| rows.iter().zip(&r[0]));
                 let mse = squares.map(|(row, e)| w(*row) * e * e).sum::<f64>() / (2.0 * total);
-                let error = (held_out.tried[0].surfaces[0].scores[e][l].value / mse - 1.0).abs();
+                let error = (held_out.tried[0].surfaces()[0].scores[e][l].value / mse - 1.0).abs();
                 let ridge = power::minimum(&path, *exponent, *lambda).log_ridge;
                 let share = ridge.map_or(1.0, |t| t.exp() * spectrum.weight_sum() / spectrum.largest());
                 // Without a third of so few rows the ridge may be far smaller; what is determined must agree.
@@ -247,7 +247,7 @@ fn band_form_and_spectrum_agree() {
         let spectral = fit.keep_spectrum().fit_weighted(&x, &y, None).unwrap();
         assert_eq!((banded.plan.method, spectral.plan.method), (Method::Band, Method::Spectral));
         for t in 0..2 {
-            let [a, b] = [&banded, &spectral].map(|fitted| &fitted.tried[0].surfaces[t]);
+            let [a, b] = [&banded, &spectral].map(|fitted| &fitted.tried[0].surfaces()[t]);
             for (a, b) in a.scores[0].iter().zip(&b.scores[0]) {
                 assert!((a.value / b.value - 1.0).abs() < 1e-8, "{criterion}: {a:?} {b:?}");
             }
@@ -374,7 +374,7 @@ fn criteria_equal_their_definitions() {
             .criterion(Criterion::parse(name).unwrap());
         let fitted = fit.fit(&x, &y).unwrap();
         for l in 0..lambdas.len() {
-            let (got, want) = (fitted.tried[0].surfaces[0].scores[0][l].value, definition(name, l));
+            let (got, want) = (fitted.tried[0].surfaces()[0].scores[0][l].value, definition(name, l));
             let agrees = got == want || (got - want).abs() < 1e-8 * (1.0 + want.abs());
             assert!(agrees, "{name} at λ = {}: {got} for {want}", lambdas[l]);
         }

@@ -140,7 +140,8 @@ fn a_seed_decides_and_others_models_are_refused() {
     assert_eq!(found, settings.of_model(&model, &frame, &roles, None).unwrap());
     assert_ne!(found, Permutation { seed: 2, ..settings }.of_model(&model, &frame, &roles, None).unwrap());
     assert_eq!((found[0].rows.len(), found[0].partners.len()), (40, 5));
-    let lasso = LinearFit::new(mercer::penalty::Penalty::Lasso).lambda(0.1).fit_frame(&frame, &roles).unwrap().model;
+    let lasso =
+        Fit::linear().penalty(mercer::penalty::Penalty::Lasso).lambda(0.1).fit_frame(&frame, &roles).unwrap().model;
     let error = settings.of_model(&lasso, &frame, &roles, None).unwrap_err().to_string();
     assert!(error.contains("penalty") && error.contains("lasso"), "{error}");
 }

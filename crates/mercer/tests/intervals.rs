@@ -262,7 +262,7 @@ fn what_has_no_interval_is_refused_with_what_must_hold() {
     let shared = fit.clone().exponent(1.5).shared_ridge().fit_weighted(&x, &two, None).unwrap().model;
     assert!(refused(&shared, shared.training().unwrap(), &Method::JackknifePlus, 0.9).contains("share one ridge"));
     let loss = mercer::loss::parse("huber").unwrap();
-    let robust = Learn::new(loss, Gaussian::lengthscale(1.0)).lambda(0.01).fit(&x, &y).unwrap().model;
+    let robust = Fit::new(Gaussian::lengthscale(1.0)).loss(loss).lambda(0.01).fit(&x, &y).unwrap().model;
     assert!(robust.training().is_none());
     let text = refused(&robust, own(), &Method::JackknifePlus, 0.9);
     assert!(text.contains("squared loss") && text.contains("huber"), "{text}");

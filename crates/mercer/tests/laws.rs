@@ -44,6 +44,8 @@ const KERNELS: &[&str] = &[
     "matern32(lengthscale=0.5)",
     "matern52(lengthscale=0.5)",
     "rational-quadratic(lengthscale=0.5,shape=0.7)",
+    "cauchy(lengthscale=0.5)",
+    "periodic(period=0.7,lengthscale=0.9)",
     "additive-spline",
     "multiplicative-spline",
     "additive-spline(order=0)",
@@ -87,6 +89,7 @@ fn kernel_values_by_hand() {
     close(value("matern32(lengthscale=5)"), (1.0 + s3) * e(-s3), 1e-15, "matern32");
     close(value("matern52(lengthscale=5)"), (1.0 + s5 + 5.0 / 3.0) * e(-s5), 1e-15, "matern52");
     close(value("rational-quadratic(lengthscale=5,shape=2)"), 1.25_f64.powi(-2), 1e-15, "rational quadratic");
+    close(value("cauchy(lengthscale=5)"), 0.5, 1e-15, "cauchy");
     let x = Matrix::from_rows(&[[0.5, 1.0], [1.0, 0.25]]).unwrap();
     let value = |spec: &str| mercer::space::gram(&*kernel::parse(spec).unwrap(), &Points::new(&x)).get(0, 1);
     close(value("linear"), 0.75, 1e-15, "linear");

@@ -3,7 +3,7 @@
 use mercer::criterion::Folds;
 use mercer::data::{Design, Frame, Roles};
 use mercer::interval::{Bounds, RefittedIntervals};
-use mercer::learn::{Learn, ManyClasses};
+use mercer::learn::ManyClasses;
 use mercer::linear::Sparse;
 use mercer::loss;
 use mercer::penalty::Gamma;
@@ -31,7 +31,7 @@ fn row_of(x: &Matrix, row: usize) -> Matrix {
 }
 
 /// The residual of every row by a fit that was made without it.
-fn refitted(fit: &LinearFit, x: &Matrix, y: &[f64], weights: Option<&[f64]>) -> Vec<f64> {
+fn refitted(fit: &Fit, x: &Matrix, y: &[f64], weights: Option<&[f64]>) -> Vec<f64> {
     let one = |row: usize| {
         let (part, y_part) = without(x, y, row);
         let weights = weights.map(|w| without(x, w, row).1);
@@ -55,10 +55,10 @@ fn leave_one_out_of_tikhonov_is_that_of_refits() {
         for lambda in [1e-3, 0.5] {
             for offset in [true, false] {
                 for weights in [None, Some(&weights[..])] {
-                    let fit = LinearFit::new(Penalty::Tikhonov { gamma: gamma.clone() }).lambda(lambda);
+                    let fit = Fit::linear().penalty(Penalty::Tikhonov { gamma: gamma.clone() }).lambda(lambda);
                     let fit = if offset { fit } else { fit.without_offset() };
                     let fitted = fit.fit_weighted(&x, &Matrix::column_vector(y.clone()), weights).unwrap();
-                    let known = fitted.leave_one_out(None).unwrap().0.remove(0);
+                    let known = fitted.left_out(None).unwrap().residuals.remove(0);
                     for (row, (known, true_one)) in known.iter().zip(refitted(&fit, &x, &y, weights)).enumerate() {
                         let off = (known - true_one).abs();
                         assert!(off <= 1e-8 * (1.0 + true_one.abs()), "{gamma:?} {lambda} {offset} row {row}: {off}");
@@ -79,8 +79,8 @@ fn leave_one_out_of_tikhonov_bears_large_numbers() {
         if columns == 60 {
             x.as_mut_slice().iter_mut().for_each(|x| *x += 1e5);
         }
-        let fit = LinearFit::new(Penalty::Tikhonov { gamma: gamma.clone() }).lambda(1e-3);
-        let known = fit.fit(&x, &y).unwrap().leave_one_out(None).unwrap().0.remove(0);
+        let fit = Fit::linear().penalty(Penalty::Tikhonov { gamma: gamma.clone() }).lambda(1e-3);
+        let known = fit.fit(&x, &y).unwrap().left_out(None).unwrap().residuals.remove(0);
         for (known, true_one) in known.iter().zip(refitted(&fit, &x, &y, None)) {
             assert!((known - true_one).abs() < 1e-6, "{columns} {gamma:?}: {known} {true_one}");
         }
@@ -95,7 +95,7 @@ fn differences_of_a_one_hot_code_with_an_offset() {
     let x = Sparse::from_rows(columns, &lines).unwrap();
     let y = Matrix::from_fn(n, 1, |i, _| (((i * 7) % columns) as f64 / 300.0).sin() + 0.1 * ((i * 13) % 7) as f64);
     for gamma in [Gamma::FirstDifferences, Gamma::SecondDifferences] {
-        let fit = LinearFit::new(Penalty::Tikhonov { gamma: gamma.clone() }).lambda(1e-4);
+        let fit = Fit::linear().penalty(Penalty::Tikhonov { gamma: gamma.clone() }).lambda(1e-4);
         let found = fit.fit_sparse(&x, &y, None, None).unwrap();
         assert!(found.summary().train_r2.unwrap() > 0.8, "{gamma:?}: {:?}", found.summary().train_r2);
         let w = found.model.coefficients(0);
@@ -113,16 +113,16 @@ fn a_wide_matrix_of_a_penalty_takes_the_dense_way() {
     let x = Sparse::from_rows(3000, &lines).unwrap();
     let y = Matrix::from_fn(10, 1, |i, _| i as f64);
     let gamma = Gamma::Matrix(Matrix::from_fn(1, 3000, |_, _| 1.0));
-    let found = LinearFit::new(Penalty::Tikhonov { gamma }).lambda(1e-2).fit_sparse(&x, &y, None, None).unwrap();
+    let found = Fit::linear().penalty(Penalty::Tikhonov { gamma }).lambda(1e-2).fit_sparse(&x, &y, None, None).unwrap();
     assert!(found.summary().train_r2.unwrap() > 0.99);
 }
 
 #[test]
 fn leave_one_out_of_least_squares_is_that_of_refits() {
     let (x, y, weights) = rows(5);
-    let fit = LinearFit::new(Penalty::None);
+    let fit = Fit::linear().penalty(Penalty::None);
     let fitted = fit.fit_weighted(&x, &Matrix::column_vector(y.clone()), Some(&weights)).unwrap();
-    let known = fitted.leave_one_out(None).unwrap().0.remove(0);
+    let known = fitted.left_out(None).unwrap().residuals.remove(0);
     let true_ones = refitted(&fit, &x, &y, Some(&weights));
     assert!(known.iter().zip(&true_ones).all(|(a, b)| (a - b).abs() < 1e-9), "{known:?} {true_ones:?}");
 }
@@ -136,16 +136,21 @@ fn leave_one_out_of_the_lasso_is_that_of_refits() {
         [(Penalty::Lasso, 0.05), (Penalty::ElasticNet { ratio: 0.6 }, 0.05), (Penalty::KernelLasso, 0.01)]
     {
         for (weights, offset) in [(None, true), (Some(&weights[..]), true), (None, false)] {
-            let fit = LinearFit::new(penalty.clone()).lambda(lambda).tolerance(1e-13);
-            let fit = if penalty == Penalty::KernelLasso { fit.kernel(kernel.clone()) } else { fit };
+            let fit = Fit::linear().penalty(penalty.clone()).lambda(lambda).tolerance(1e-13);
+            let fit = if penalty == Penalty::KernelLasso { fit.kernels(vec![kernel.clone()]) } else { fit };
             let fit = if offset { fit } else { fit.without_offset() };
             let fitted = fit.fit_weighted(&x, &Matrix::column_vector(y.clone()), weights).unwrap();
-            let (known, is_exact) = fitted.leave_one_out(None).unwrap();
+            let known = fitted.left_out(None).unwrap();
             let true_ones = refitted(&fit, &x, &y, weights);
-            assert!(is_exact);
+            assert!(known.is_exact);
             for row in 0..ROWS {
-                let off = (known[0][row] - true_ones[row]).abs();
-                assert!(off < 2e-5, "{penalty:?} {offset} row {row}: {} for {}", known[0][row], true_ones[row]);
+                let off = (known.residuals[0][row] - true_ones[row]).abs();
+                assert!(
+                    off < 2e-5,
+                    "{penalty:?} {offset} row {row}: {} for {}",
+                    known.residuals[0][row],
+                    true_ones[row]
+                );
             }
         }
     }
@@ -155,8 +160,8 @@ fn leave_one_out_of_the_lasso_is_that_of_refits() {
 fn a_row_that_alone_determines_a_coefficient_is_named() {
     let (mut x, y, _) = rows(3);
     x.col_mut(2).iter_mut().enumerate().for_each(|(i, x)| *x = f64::from(i == 7));
-    let fitted = LinearFit::new(Penalty::None).fit(&x, &y).unwrap();
-    assert!(fitted.leave_one_out(None).unwrap_err().to_string().contains("row 8"));
+    let fitted = Fit::linear().penalty(Penalty::None).fit(&x, &y).unwrap();
+    assert!(fitted.left_out(None).unwrap_err().to_string().contains("row 8"));
 }
 
 /// Sparse rows against the same rows with their zeros stored: ridge and differences, more and fewer columns than rows, by every way there is.
@@ -175,7 +180,7 @@ fn sparse_tikhonov_is_that_of_dense_rows() {
             for lambda in [1e-6, 1e-2, 10.0] {
                 for offset in [true, false] {
                     for weights in [None, Some(&weights[..])] {
-                        let fit = LinearFit::new(Penalty::Tikhonov { gamma: gamma.clone() }).lambda(lambda);
+                        let fit = Fit::linear().penalty(Penalty::Tikhonov { gamma: gamma.clone() }).lambda(lambda);
                         let fit = if offset { fit } else { fit.without_offset() };
                         let dense = fit.fit_weighted(&x, &y, weights).unwrap();
                         let found = fit.fit_sparse(&sparse, &y, weights, None).unwrap();
@@ -189,7 +194,7 @@ fn sparse_tikhonov_is_that_of_dense_rows() {
                         let (a, b) = (found.summary().objective, dense.summary().objective);
                         assert!((a - b).abs() <= 1e-12 * b, "{name}: {a} {b}");
                         // The zeros do not matter to what is left out either.
-                        let (a, b) = (found.leave_one_out(None).unwrap().0, dense.leave_one_out(None).unwrap().0);
+                        let (a, b) = (found.left_out(None).unwrap().residuals, dense.left_out(None).unwrap().residuals);
                         assert!(a[0].iter().zip(&b[0]).all(|(a, b)| (a - b).abs() < 1e-6 * (1.0 + b.abs())), "{name}");
                     }
                 }
@@ -203,7 +208,7 @@ fn sparse_tikhonov_is_that_of_dense_rows() {
 fn wide_sparse_rows_are_never_made_dense() {
     for (gamma, columns) in [(Gamma::Identity, 500_000), (Gamma::FirstDifferences, 6_000)] {
         let (x, y) = long_lines(20_000, columns);
-        let fit = LinearFit::new(Penalty::Tikhonov { gamma: gamma.clone() }).lambda(1e-2);
+        let fit = Fit::linear().penalty(Penalty::Tikhonov { gamma: gamma.clone() }).lambda(1e-2);
         let found = fit.fit_sparse(&x, &y, None, None).unwrap();
         assert!(found.summary().certificate.holds, "{gamma:?}: {:?}", found.summary().certificate);
         assert!(found.summary().train_r2.unwrap() > 0.3, "{gamma:?}");
@@ -243,11 +248,11 @@ fn leave_one_out_of_losses_is_that_of_refits() {
         let y = Matrix::column_vector(if reads_classes { labels.clone() } else { y.clone() });
         for (weights, offset) in [(None, true), (Some(&weights), true), (Some(&many_weights), false)] {
             let learn =
-                Learn::new(loss::parse(spec).unwrap(), Gaussian::lengthscale(1.0)).lambda(3e-3).tolerance(1e-10);
+                Fit::new(Gaussian::lengthscale(1.0)).loss(loss::parse(spec).unwrap()).lambda(3e-3).tolerance(1e-10);
             let learn = if offset { learn } else { learn.without_offset() };
             let learn = if is_joint { learn.many_classes(ManyClasses::Multinomial) } else { learn };
             let fitted = learn.fit_weighted(&x, &y, weights.map(|w| &w[..])).unwrap();
-            let known = fitted.leave_one_out(None).unwrap();
+            let known = fitted.left_out(None).unwrap();
             assert!(known.is_exact);
             for row in 0..ROWS {
                 let (part, y_part) = without(&x, y.col(0), row);
@@ -273,14 +278,15 @@ fn leave_one_out_of_many_rows_is_near_refits() {
         let y: Vec<f64> = (0..n).map(|i| f64::from(level(i).min(classes - 1))).collect();
         for offset in [true, false] {
             let learn = |lambda: f64| {
-                let learn = Learn::new(loss::parse("logistic").unwrap(), Gaussian::lengthscale(1.0))
+                let learn = Fit::new(Gaussian::lengthscale(1.0))
+                    .loss(loss::parse("logistic").unwrap())
                     .many_classes(ManyClasses::Multinomial)
                     .tolerance(1e-10)
                     .lambda(lambda);
                 if offset { learn } else { learn.without_offset() }
             };
             let fitted = learn(1e-3).fit(&x, &y).unwrap();
-            let known = fitted.leave_one_out(None).unwrap();
+            let known = fitted.left_out(None).unwrap();
             assert!(!known.is_exact);
             let (mut off, mut moved) = (0.0, 0.0);
             for row in (0..n).step_by(17) {
@@ -314,8 +320,8 @@ fn intervals_by_refits_are_those_of_the_definition() {
     let folds = Folds::random(ROWS, 8, 3).unwrap();
     let new = Matrix::from_fn(5, 3, |i, j| 0.2 * i as f64 + 30.0 * f64::from(j == 1));
     let quantiles =
-        Learn::new(loss::parse("pinball(quantile=[0.2,0.8])").unwrap(), Gaussian::lengthscale(3.0)).lambda(1e-3);
-    let lasso = LinearFit::new(Penalty::Lasso).lambda(1e-2);
+        Fit::new(Gaussian::lengthscale(3.0)).loss(loss::parse("pinball(quantile=[0.2,0.8])").unwrap()).lambda(1e-3);
+    let lasso = Fit::linear().penalty(Penalty::Lasso).lambda(1e-2);
     type Way<'a> = &'a dyn Fn(&Frame, &Roles) -> Result<Model>;
     let ways: [(Way<'_>, usize); 2] = [
         (&|part, roles| Ok(quantiles.fit_frame(part, roles)?.model), 2),

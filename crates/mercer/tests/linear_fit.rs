@@ -27,7 +27,7 @@ fn linear_references() {
         let (x, y) = (matrix(&file["X"]), numbers(&file["y"]));
         for case in file["cases"].as_array().expect("cases") {
             let method = case["method"].as_str().expect("method");
-            let mut fit = LinearFit::new(penalty(method)).tolerance(1e-11);
+            let mut fit = Fit::linear().penalty(penalty(method)).tolerance(1e-11);
             if let (Some(lambda), true) = (case["lambda"].as_f64(), penalty(method) != Penalty::None) {
                 fit = fit.lambda(lambda);
             }
@@ -59,7 +59,7 @@ fn kernel_lasso_references() {
     let kernel = kernel::parse(&format!("gaussian(lengthscale={})", file["kernel"]["lengthscale"])).unwrap();
     for case in file["cases"].as_array().expect("cases") {
         let lambda = case["lambda"].as_f64().expect("lambda");
-        let fit = LinearFit::new(Penalty::KernelLasso).kernel(kernel.clone()).lambda(lambda).without_offset();
+        let fit = Fit::with_shared(kernel.clone()).penalty(Penalty::KernelLasso).lambda(lambda).without_offset();
         let fitted = fit.tolerance(1e-10).fit(&x, &y).unwrap();
         let want = case["objective"].as_f64().expect("objective");
         assert!((fitted.summary().objective - want).abs() <= 1e-7 * want);
@@ -83,7 +83,8 @@ fn lambda_is_chosen_by_folds_aic_and_bic() {
     let (x, y) = problem(80);
     for spec in ["lasso", "elastic-net(ratio=0.4)", "tikhonov(gamma=first-differences)"] {
         for criterion in ["kfold:5", "aic", "bic"] {
-            let fit = LinearFit::new(Penalty::parse(spec).unwrap())
+            let fit = Fit::linear()
+                .penalty(Penalty::parse(spec).unwrap())
                 .criterion(Criterion::parse(criterion).unwrap())
                 .fit(&x, &y);
             if spec.starts_with("tikhonov") && criterion != "kfold:5" {
@@ -91,14 +92,14 @@ fn lambda_is_chosen_by_folds_aic_and_bic() {
                 continue;
             }
             let fitted = fit.unwrap();
-            let trial = &fitted.tried[0];
+            let trial = fitted.tried[0].curve().unwrap();
             assert!(trial.lambdas.windows(2).all(|pair| pair[0] < pair[1]));
-            assert_eq!(trial.lambdas[trial.chosen], fitted.summary().lambda);
+            assert_eq!(trial.lambdas[trial.chosen.unwrap()], fitted.summary().lambda);
             assert!(fitted.summary().certificate.holds && fitted.summary().train_rmse < 0.5, "{spec} {criterion}");
         }
     }
-    let wide = LinearFit::new(Penalty::Lasso).one_standard_error().fit(&x, &y).unwrap();
-    let best = LinearFit::new(Penalty::Lasso).fit(&x, &y).unwrap();
+    let wide = Fit::linear().penalty(Penalty::Lasso).one_standard_error().fit(&x, &y).unwrap();
+    let best = Fit::linear().penalty(Penalty::Lasso).fit(&x, &y).unwrap();
     assert!(wide.summary().lambda >= best.summary().lambda);
 }
 
@@ -106,7 +107,7 @@ fn lambda_is_chosen_by_folds_aic_and_bic() {
 fn monomials_are_features_that_a_model_file_remembers() {
     let x = Matrix::from_fn(30, 2, |i, j| ((i * i * (3 + 4 * j) + i) % 29) as f64 / 14.0 - 1.0);
     let y: Vec<f64> = (0..30).map(|i| 1.0 + 2.0 * x.get(i, 0) * x.get(i, 1) - x.get(i, 1).powi(3)).collect();
-    let fitted = LinearFit::new(Penalty::None).degree(3).fit(&x, &y).unwrap();
+    let fitted = Fit::linear().penalty(Penalty::None).degree(3).fit(&x, &y).unwrap();
     assert_eq!(fitted.names.len(), 9);
     assert!(fitted.summary().train_rmse < 1e-12, "{}", fitted.summary().train_rmse);
     let place = fitted.names.iter().position(|name| name == "x1*x2").unwrap();
@@ -119,15 +120,15 @@ fn monomials_are_features_that_a_model_file_remembers() {
 #[test]
 fn what_cannot_be_done_is_refused() {
     let (x, y) = problem(20);
-    let error = |fit: LinearFit| fit.fit(&x, &y).unwrap_err().to_string();
+    let error = |fit: Fit| fit.fit(&x, &y).unwrap_err().to_string();
     let wrong = Gamma::Matrix(Matrix::zeros(2, 3));
-    let message = error(LinearFit::new(Penalty::Tikhonov { gamma: wrong }).lambda(1.0));
+    let message = error(Fit::linear().penalty(Penalty::Tikhonov { gamma: wrong }).lambda(1.0));
     assert!(message.contains('5') && message.contains('3'), "{message}");
-    assert!(error(LinearFit::new(Penalty::KernelLasso).lambda(1.0)).contains("kernel"));
-    assert!(error(LinearFit::new(Penalty::Lasso).lambda(-1.0)).contains("above 0"));
-    assert!(error(LinearFit::new(Penalty::None).lambda(1.0)).contains("without a penalty"));
-    assert!(error(LinearFit::new(Penalty::NormPower)).contains("Fit"));
-    assert!(error(LinearFit::new(Penalty::Lasso).degree(99)).contains("degree"));
+    assert!(error(Fit::linear().penalty(Penalty::KernelLasso).lambda(1.0)).contains("kernel"));
+    assert!(error(Fit::linear().penalty(Penalty::Lasso).lambda(-1.0)).contains("above 0"));
+    assert!(error(Fit::linear().penalty(Penalty::None).lambda(1.0)).contains("without a penalty"));
+    assert!(error(Fit::linear().penalty(Penalty::NormPower).degree(2)).contains("polynomial kernel"));
+    assert!(error(Fit::linear().penalty(Penalty::Lasso).degree(99)).contains("degree"));
 }
 
 /// Rows without their zeros give the fit of the same rows with them, folds of groups included.
@@ -142,9 +143,9 @@ fn sparse_rows_are_dense_rows() {
     let groups: Vec<u32> = (0..60).map(|i| i % 6).collect();
     let sparse = mercer::linear::Sparse::from_dense(&x).unwrap();
     let fits = [
-        LinearFit::new(Penalty::Lasso).tolerance(1e-12).lambda(0.01),
-        LinearFit::new(Penalty::Lasso).tolerance(1e-12).criterion(Criterion::parse("kfold:6").unwrap()),
-        LinearFit::new(Penalty::Tikhonov { gamma: Gamma::SecondDifferences }).lambda(0.01),
+        Fit::linear().penalty(Penalty::Lasso).tolerance(1e-12).lambda(0.01),
+        Fit::linear().penalty(Penalty::Lasso).tolerance(1e-12).criterion(Criterion::parse("kfold:6").unwrap()),
+        Fit::linear().penalty(Penalty::Tikhonov { gamma: Gamma::SecondDifferences }).lambda(0.01),
     ];
     for fit in fits {
         let mut frame = Frame::new(60);
@@ -168,9 +169,10 @@ fn sparse_rows_are_dense_rows() {
             assert!((a.unwrap() - b.unwrap()).abs() < 1e-9);
         }
     }
-    let refused = LinearFit::new(Penalty::Lasso).scale(Scale::Standard).lambda(1.0).fit_sparse(&sparse, &y, None, None);
+    let refused =
+        Fit::linear().penalty(Penalty::Lasso).scale(Scale::Standard).lambda(1.0).fit_sparse(&sparse, &y, None, None);
     assert!(refused.unwrap_err().to_string().contains("fill in the zeros"));
-    let none = LinearFit::new(Penalty::Lasso).lambda(1.0).fit_sparse(&sparse, &y, Some(&[0.0; 60]), None);
+    let none = Fit::linear().penalty(Penalty::Lasso).lambda(1.0).fit_sparse(&sparse, &y, Some(&[0.0; 60]), None);
     assert!(none.unwrap_err().to_string().contains("weight"));
 }
 
@@ -180,12 +182,12 @@ fn extremes_of_lambda_end() {
     let x = Matrix::from_fn(12, 2, |i, j| (0.618 * (i + 1) as f64 * (1.0 + 0.37 * j as f64)).fract());
     let y: Vec<f64> = (0..12).map(|i| 1e149 * (3.0 * x.get(i, 0)).sin()).collect();
     let started = std::time::Instant::now();
-    let fit = LinearFit::new(Penalty::KernelLasso).kernel(kernel::parse("gaussian").unwrap()).lambda(0.01);
+    let fit = Fit::with_shared(kernel::parse("gaussian").unwrap()).penalty(Penalty::KernelLasso).lambda(0.01);
     let fitted = fit.fit(&x, &y).unwrap();
     assert!(started.elapsed().as_secs() < 8 && fitted.fitted[0].iter().all(|v| v.is_finite()));
     let tiny: Vec<f64> = y.iter().map(|y| y * 1e-300 * 1e-169).collect();
     assert!(tiny.iter().all(|y| *y != 0.0 && y.is_subnormal()));
-    assert!(LinearFit::new(Penalty::Lasso).fit(&x, &tiny).is_ok());
+    assert!(Fit::linear().penalty(Penalty::Lasso).fit(&x, &tiny).is_ok());
 }
 
 /// sigma, standard errors, AIC() and BIC() of R's lm(y ~ a + b, weights = w), computed in 40 digits from their formulas, as the weight of
@@ -223,7 +225,7 @@ fn weights_are_inverse_variances_in_any_unit() {
         for factor in [1.0, 0.013, 512.0] {
             let weights: Vec<f64> = (0..10).map(|i| factor * if i == 0 { first } else { 1.0 }).collect();
             let mean = weights.iter().sum::<f64>() / 10.0;
-            let fit = LinearFit::new(Penalty::None).scale(Scale::None);
+            let fit = Fit::linear().penalty(Penalty::None).scale(Scale::None);
             let found = &fit.fit_weighted(&x, &y, Some(&weights)).unwrap().least_squares[0];
             let near =
                 |got: f64, want: f64| assert!((got / want - 1.0).abs() < 1e-12, "{first} {factor}: {got}, {want}");
@@ -244,7 +246,7 @@ fn criteria_do_not_know_the_unit_of_weights() {
     let y = Matrix::column_vector(y);
     let kept = |first: f64, factor: f64| {
         let weights: Vec<f64> = (0..60).map(|i| factor * if i == 0 { first } else { 1.0 }).collect();
-        let fit = LinearFit::new(Penalty::Lasso).criterion(Criterion::parse("bic").unwrap());
+        let fit = Fit::linear().penalty(Penalty::Lasso).criterion(Criterion::parse("bic").unwrap());
         let found = fit.fit_weighted(&x, &y, Some(&weights)).unwrap();
         (found.model.summaries()[0].support, found.model.summaries()[0].lambda)
     };

@@ -24,11 +24,11 @@ fn iris() -> (Matrix, Vec<f64>) {
     (x, rows.iter().map(|row| species.iter().position(|s| *s == row[4]).expect("a species") as f64).collect())
 }
 
-fn learn(spec: &str, kernel: &str) -> Learn {
-    Learn::with_shared(loss::parse(spec).unwrap(), kernel::parse(kernel).unwrap()).scale(Scale::None)
+fn learn(spec: &str, kernel: &str) -> Fit {
+    Fit::with_shared(kernel::parse(kernel).unwrap()).loss(loss::parse(spec).unwrap()).scale(Scale::None)
 }
 
-fn multinomial(kernel: &str) -> Learn {
+fn multinomial(kernel: &str) -> Fit {
     learn("logistic", kernel).many_classes(ManyClasses::Multinomial)
 }
 

@@ -35,8 +35,8 @@ impl Problem {
         if self.offset { fit } else { fit.without_offset() }
     }
 
-    fn learn(&self, spec: &str) -> Learn {
-        let learn = Learn::new(loss::parse(spec).unwrap(), Gaussian::lengthscale(1.0));
+    fn learn(&self, spec: &str) -> Fit {
+        let learn = Fit::new(Gaussian::lengthscale(1.0)).loss(loss::parse(spec).unwrap());
         let learn = learn.exponent(self.exponent).lambda(self.lambda).tolerance(1e-8);
         if self.offset { learn } else { learn.without_offset() }
     }
@@ -124,7 +124,7 @@ fn primal_is_dual_is_tikhonov() {
             |kernel: &str| offset(Fit::with_shared(mercer::kernel::parse(kernel).unwrap()).lambda(problem.lambda));
         let primal = fit("linear").fit(x, &problem.y).unwrap();
         let dual = fit("precomputed").fit(&gram, &problem.y).unwrap();
-        let mut linear = LinearFit::new(Penalty::Tikhonov { gamma: Gamma::Identity }).lambda(problem.lambda);
+        let mut linear = Fit::linear().penalty(Penalty::Tikhonov { gamma: Gamma::Identity }).lambda(problem.lambda);
         if !problem.offset {
             linear = linear.without_offset();
         }

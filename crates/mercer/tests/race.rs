@@ -1,16 +1,18 @@
 //! Points that are dropped on the way must not change what is chosen: the race against every point on every fold.
 
+mod reference;
+
 use mercer::kernel::SharedKernel;
-use mercer::learn::{LearnTrial, Learned};
 use mercer::prelude::*;
-use mercer::{loss, synthetic};
+use mercer::{Curve, loss};
+use reference::generated;
 use std::sync::Arc;
 
 const LAMBDAS: [f64; 6] = [1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1];
 
-/// Numbers, or their signs about the mean, from a generator of the library.
+/// Numbers, or their signs about the mean, as generated.
 fn table(name: &str, rows: usize, noise: f64, seed: u64, is_label: bool) -> (Matrix, Vec<f64>) {
-    let frame = synthetic::generator(name).unwrap().frame(rows, noise, seed).unwrap();
+    let frame = generated(name, rows, noise, seed);
     let numbers = |name: &str| match frame.column(name).unwrap() {
         mercer::data::Column::Number(values) => values.clone(),
         mercer::data::Column::Text(_) => panic!("{name} is text"),
@@ -25,10 +27,11 @@ fn table(name: &str, rows: usize, noise: f64, seed: u64, is_label: bool) -> (Mat
     (Matrix::from_fn(rows, features.len(), |i, j| features[j][i]), y)
 }
 
-fn learn(spec: &str, lengthscales: &[f64], lambdas: &[f64]) -> Learn {
+fn learn(spec: &str, lengthscales: &[f64], lambdas: &[f64]) -> Fit {
     let kernels: Vec<SharedKernel> =
         lengthscales.iter().map(|l| Arc::new(Gaussian::lengthscale(*l)) as SharedKernel).collect();
-    Learn::with_shared(loss::parse(spec).unwrap(), kernels[0].clone())
+    Fit::with_shared(kernels[0].clone())
+        .loss(loss::parse(spec).unwrap())
         .kernels(kernels)
         .lambdas(lambdas)
         .on_grid()
@@ -36,22 +39,28 @@ fn learn(spec: &str, lengthscales: &[f64], lambdas: &[f64]) -> Learn {
         .scale(Scale::Standard)
 }
 
-fn chosen(learned: &Learned) -> (&LearnTrial, usize) {
-    let trial = learned.tried.iter().find(|trial| trial.chosen.is_some()).unwrap();
-    (trial, trial.chosen.unwrap())
+fn chosen(learned: &Fitted) -> (&Curve, usize) {
+    let curve = learned.curves().find(|curve| curve.chosen.is_some()).unwrap();
+    (curve, curve.chosen.unwrap())
 }
 
-fn dropped(learned: &Learned) -> usize {
-    learned.tried.iter().flat_map(|trial| &trial.dropped).filter(|dropped| dropped.is_some()).count()
+/// The curve of the kernel that another fit chose.
+fn of_the_same_kernel<'a>(learned: &'a Fitted, other: &Fitted) -> &'a Curve {
+    let spec = other.tried.iter().find(|trial| trial.is_chosen).unwrap().kernel.spec();
+    learned.tried.iter().find(|trial| trial.kernel.spec() == spec).unwrap().curve().unwrap()
+}
+
+fn dropped(learned: &Fitted) -> usize {
+    learned.curves().flat_map(|curve| &curve.dropped).filter(|dropped| dropped.is_some()).count()
 }
 
 /// What the full grid says about the point that the race chose: (its score, the best score, the best's standard error).
-fn on_the_full_grid(race: &Learned, full: &Learned) -> (f64, f64, f64) {
+fn on_the_full_grid(race: &Fitted, full: &Fitted) -> (f64, f64, f64) {
     let (trial, l) = chosen(race);
     let (best, b) = chosen(full);
-    let same = full.tried.iter().find(|other| other.kernel.spec() == trial.kernel.spec()).unwrap();
+    let same = of_the_same_kernel(full, race);
     let place = same.lambdas.iter().position(|lambda| *lambda == trial.lambdas[l]);
-    (place.map_or(f64::INFINITY, |p| same.scores[p]), best.scores[b], best.standard_errors[b])
+    (place.map_or(f64::INFINITY, |p| same.scores[p]), best.scores[b], best.standard_errors.as_ref().unwrap()[b])
 }
 
 #[test]
@@ -69,14 +78,14 @@ fn twenty_races_choose_what_the_full_grid_chooses() {
         let (own, best, error) = on_the_full_grid(&race, &full);
         // Where the two differ the best was not dropped: both judged it in full, and rows on the edge at the gap of a race decided.
         let (trial, l) = chosen(&full);
-        let in_race = race.tried.iter().find(|other| other.kernel.spec() == trial.kernel.spec()).unwrap();
+        let in_race = of_the_same_kernel(&race, &full);
         let place = in_race.lambdas.iter().position(|lambda| *lambda == trial.lambdas[l]);
         let is_kept = place.is_some_and(|p| in_race.dropped[p].is_none());
         let is_tie = is_kept && own <= best + 0.5 * error;
         assert!(own <= best * 1.001 || is_tie, "{problem} {spec} {name}: {own} instead of {best} ± {error}");
         same += usize::from(own <= best * 1.001);
         drops += dropped(&race);
-        points += race.tried.iter().map(|trial| trial.lambdas.len()).sum::<usize>();
+        points += race.curves().map(|curve| curve.lambdas.len()).sum::<usize>();
         // The chosen point was judged on every row, and what it says is what the full grid says.
         let (trial, l) = chosen(&race);
         assert_eq!(trial.dropped[l], None);
@@ -100,7 +109,7 @@ fn many_rows_start_with_a_quarter() {
         let full = learn.every_point().fit(&x, &y).unwrap();
         let (own, best, error) = on_the_full_grid(&race, &full);
         assert!(own <= best + 0.25 * error, "{spec}: {own} instead of {best} ± {error}");
-        let after_none = race.tried.iter().flat_map(|trial| &trial.dropped).filter(|d| **d == Some(0)).count();
+        let after_none = race.curves().flat_map(|curve| &curve.dropped).filter(|d| **d == Some(0)).count();
         assert!(after_none > 0, "{spec}: nobody was dropped at the start");
         // The winner's neighbours along λ have run a whole fold at least.
         let (trial, l) = chosen(&race);
@@ -120,6 +129,7 @@ fn who_is_dropped_on_the_way_is_behind_on_all_folds() {
         let (mut on_all_loosely, mut in_full) = (0, 0);
         for (own, all) in race.tried.iter().zip(&full.tried) {
             assert_eq!(own.kernel.spec(), all.kernel.spec());
+            let (own, all) = (own.curve().unwrap(), all.curve().unwrap());
             for (l, lambda) in own.lambdas.iter().enumerate() {
                 let Some(place) = all.lambdas.iter().position(|other| other == lambda) else { continue };
                 let behind = all.scores[place] - best.scores[b];
@@ -159,7 +169,7 @@ fn the_same_bits_whatever_the_threads() {
         let (one, three) = (with(1), with(3));
         assert_eq!(one.coefficients, three.coefficients);
         assert_eq!(one.held_out, three.held_out);
-        for (a, b) in one.tried.iter().zip(&three.tried) {
+        for (a, b) in one.curves().zip(three.curves()) {
             assert_eq!((&a.scores, &a.dropped, a.chosen), (&b.scores, &b.dropped, b.chosen));
         }
     }

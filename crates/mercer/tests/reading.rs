@@ -114,6 +114,20 @@ fn a_unit_where_training_had_none_is_refused() {
     assert!(error.starts_with("row 1, column \"x\": \"2 kg\" is in kg, and the training rows had no unit"), "{error}");
 }
 
+/// As in the folds of an assessment: the rows of a part do not begin with the first one, nor without gaps.
+#[test]
+fn a_column_that_counts_rows_is_no_feature_in_a_part_of_the_table() {
+    let mut frame = Frame::new(12);
+    frame.push("Unnamed: 0", Column::Number((0..12).map(f64::from).collect())).unwrap();
+    frame.push("x", Column::Number((0..12).map(|row| f64::from((row * 5) % 7)).collect())).unwrap();
+    frame.push("y", Column::Number((0..12).map(|row| f64::from((row * row) % 5)).collect())).unwrap();
+    let fit = Fit::new(Gaussian::lengthscale(1.0)).lambda(0.1);
+    for rows in [(0..12).collect::<Vec<usize>>(), vec![2, 3, 5, 7, 11], vec![1, 2, 3]] {
+        let model = fit.fit_frame(&frame.select_rows(&rows), &roles()).unwrap().model;
+        assert_eq!(model.encoder().column_names(), ["x"], "{rows:?}");
+    }
+}
+
 #[test]
 fn a_constant_changes_nothing() {
     let with = fitted();

@@ -40,7 +40,7 @@ fn several_kernels_have_the_surfaces_of_each() {
         assert_eq!(together.tried.len(), 3);
         for (lengthscale, tried) in lengthscales.iter().zip(&together.tried) {
             let alone = with(fit(&[*lengthscale]));
-            let (found, wanted) = (&tried.surfaces[0].scores, &alone.tried[0].surfaces[0].scores);
+            let (found, wanted) = (&tried.surfaces()[0].scores, &alone.tried[0].surfaces()[0].scores);
             for (m, (found, wanted)) in found.iter().zip(wanted).enumerate() {
                 // Below exponent 1 a small λ leads to ridges that rounding cannot tell from none.
                 let first = if m == 0 { 2 } else { 0 };
@@ -146,7 +146,7 @@ fn a_surface_is_what_refits_say() {
             let model = alone.without_diagnostics().fit(&rest, &targets).unwrap().model;
             sum += (model.predict(&one).unwrap().get(0, 0) - y[row]).powi(2);
         }
-        let found = tried.surfaces[0].scores[0][0].value;
+        let found = tried.surfaces()[0].scores[0][0].value;
         assert!((found / (sum / 210.0) - 1.0).abs() < 1e-6, "{lengthscale}: {found} {}", sum / 210.0);
     }
 }
@@ -157,7 +157,7 @@ fn threads_change_no_bit() {
     let run = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         let fitted = pool.install(|| fit(&[0.05, 0.15, 0.4, 3.0]).on_grid().fit(&x, &y).unwrap());
-        let scores = fitted.tried.iter().flat_map(|tried| tried.surfaces[0].scores.concat());
+        let scores = fitted.tried.iter().flat_map(|tried| tried.surfaces()[0].scores.concat());
         let bits: Vec<u64> = scores.map(|score| score.value.to_bits()).collect();
         (bits, fitted.model.coefficients(0).iter().map(|c| c.to_bits()).collect::<Vec<u64>>())
     };

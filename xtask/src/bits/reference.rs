@@ -70,7 +70,7 @@ impl Reference {
     /// Writes the file, cases in the order of `names`.
     pub fn write(&self, names: &[&str]) -> Result<()> {
         let mut text = format!(
-            "# Written by `cargo xtask bits --record`; CONTRIBUTING.md says what the columns are.\n# machine: {}\n",
+            "# Written by `cargo xtask bits --record`; `cargo xtask bits --help` explains the columns.\n# machine: {}\n",
             self.machine
         );
         let _ = writeln!(text, "name\t{}\ttolerance\t{}", PARTS.join("\t"), FIGURES.join("\t"));

@@ -1,7 +1,7 @@
 //! The options of `mercer equivalence` and `mercer distance`.
 
 use clap::Args;
-use mercer::equivalence::Algorithm;
+use mercer_lab::equivalence::Algorithm;
 
 use super::table::{ColumnOptions, OutputOptions, RowOptions, TableOptions};
 use super::values::{KernelArgument, ScaleArgument, algorithm, kernels, parameter, part_count, sample_count};

@@ -120,6 +120,11 @@ impl ColumnOptions {
         })
     }
 
+    /// Whether a column of the table is a target.
+    pub fn is_target(&self, column: &str) -> bool {
+        self.target.iter().any(|text| text == column || text.split(',').any(|name| name.trim() == column))
+    }
+
     /// The degree of `--features poly:3`.
     pub fn degree(&self) -> Option<usize> {
         self.features.iter().flatten().flat_map(|text| text.split(',')).find_map(degree)

@@ -153,8 +153,8 @@ pub fn parameter(text: &str) -> Result<f64, String> {
     number(text, "a number above 0 (from 1e-290 to 1e290)", |x| (1e-290..=1e290).contains(&x))
 }
 
-pub fn algorithm(spec: &str) -> Result<mercer::equivalence::Algorithm, mercer::Error> {
-    mercer::equivalence::Algorithm::parse(spec)
+pub fn algorithm(spec: &str) -> Result<mercer_lab::equivalence::Algorithm, mercer::Error> {
+    mercer_lab::equivalence::Algorithm::parse(spec)
 }
 
 pub fn part_count(text: &str) -> Result<usize, String> {

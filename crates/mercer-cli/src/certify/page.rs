@@ -1,6 +1,6 @@
 //! The page for a person.
 
-use mercer::stability::Power;
+use mercer_lab::stability::Power;
 
 use super::study::{Found, Stability};
 use super::tables::{grids, rows};
@@ -153,7 +153,7 @@ fn sentence(found: &Found) -> String {
         best.kind.name(),
         short(best.value),
         match best.verdict {
-            mercer::bounds::Verdict::Vacuous => "nothing, not being below the largest loss there can be",
+            mercer_lab::bounds::Verdict::Vacuous => "nothing, not being below the largest loss there can be",
             _ => "no more than predicting the mean would",
         }
     )

@@ -1,10 +1,10 @@
 //! Everything that is found out about a subject.
 
-use mercer::bounds::{Bound, Evidence, Kind, Verdict};
 use mercer::loss::residual::{EpsilonInsensitive, SquaredEpsilonInsensitive};
 use mercer::loss::{Loss, SharedLoss};
 use mercer::solver::deletion::Divisor;
-use mercer::stability::{Observed, Scaling, Transfer};
+use mercer_lab::bounds::{Bound, Evidence, Kind, Verdict};
+use mercer_lab::stability::{Observed, Scaling, Transfer};
 use std::sync::Arc;
 
 use super::subject::Subject;

@@ -4,8 +4,8 @@ use mercer::certificate::Certificate;
 use mercer::data::{Column, Frame, Roles};
 use mercer::kernel::SharedKernel;
 use mercer::loss::SharedLoss;
-use mercer::stability::{Assumptions, Sample};
-use mercer::{Fit, Learned, Summary};
+use mercer::{Fit, Fitted, Summary};
+use mercer_lab::stability::{Assumptions, Sample};
 
 use crate::args::{CertifyOptions, Common};
 use crate::fit::named;
@@ -157,7 +157,7 @@ impl Subject {
     }
 
     /// For another loss, of which only the bounds speak.
-    fn of_loss(loss: &SharedLoss, learned: &Learned, options: &CertifyOptions) -> anyhow::Result<Self> {
+    fn of_loss(loss: &SharedLoss, learned: &Fitted, options: &CertifyOptions) -> anyhow::Result<Self> {
         let (summary, kernel, points) = (learned.summary(), learned.model.kernel(), &learned.design.points);
         let mut diagonal = vec![0.0; points.rows()];
         kernel.diagonal(points, 0, &mut diagonal);

@@ -1,9 +1,9 @@
 //! The tables of a certificate: for a paper, as one list of numbers, and as JSON.
 
-use mercer::bounds::Verdict;
 use mercer::data::{Column, Frame};
 use mercer::solver::deletion::Divisor;
-use mercer::stability::{Power, ScalePoint};
+use mercer_lab::bounds::Verdict;
+use mercer_lab::stability::{Power, ScalePoint};
 use serde_json::{Value, json};
 
 use super::study::{Found, Stability};

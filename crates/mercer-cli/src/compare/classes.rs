@@ -52,7 +52,7 @@ pub fn assess(
     folds: &Folds,
     mut learn: impl FnMut(&Frame, usize) -> Result<Classifier>,
 ) -> Result<Score> {
-    let target = frame.as_written(&roles.targets[0])?;
+    let target = frame.as_labels(&roles.targets[0])?;
     let (mut errors, mut log_losses, mut seconds) = (Vec::new(), Vec::new(), Vec::new());
     for (index, fold) in folds.groups.iter().enumerate() {
         let started = std::time::Instant::now();

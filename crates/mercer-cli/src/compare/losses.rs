@@ -4,7 +4,7 @@ use mercer::criterion::{Criterion, FoldRule};
 use mercer::kernel;
 use mercer::learn::Measure;
 use mercer::loss::{self, SharedLoss};
-use mercer::{Learn, Result};
+use mercer::{Fit, Result};
 
 use super::methods::{Learned, Task};
 use crate::learn::with;
@@ -15,7 +15,7 @@ const STEPS: [f64; 5] = [1e-3, 1e-2, 1e-1, 1.0, 10.0];
 const FEWER_STEPS: [f64; 3] = [1e-2, 1e-1, 1.0];
 
 /// A fit with these losses to choose from; `force` is what one row pulls with, in spreads of the target.
-pub fn learner(task: &Task<'_>, losses: Vec<Vec<SharedLoss>>, kernel: &str, force: f64) -> Result<Learn> {
+pub fn learner(task: &Task<'_>, losses: Vec<Vec<SharedLoss>>, kernel: &str, force: f64) -> Result<Fit> {
     let lambdas = lambdas(task, &STEPS, force);
     let folds = FoldRule::random(5.min(task.training.rows()));
     Ok(with(losses, vec![kernel::parse(kernel)?], None, task.rows)
@@ -30,12 +30,12 @@ fn lambdas(task: &Task<'_>, steps: &[f64], force: f64) -> Vec<f64> {
     steps.iter().map(|step| middle * step).collect()
 }
 
-fn straight(task: &Task<'_>, losses: Vec<Vec<SharedLoss>>, spread: f64) -> Result<Learn> {
+fn straight(task: &Task<'_>, losses: Vec<Vec<SharedLoss>>, spread: f64) -> Result<Fit> {
     let force = 1.0 / spread;
     Ok(learner(task, losses, "gaussian", force)?.lambdas(&lambdas(task, &FEWER_STEPS, force)).on_grid())
 }
 
-fn finish(task: &Task<'_>, learn: &Learn) -> Result<Learned> {
+fn finish(task: &Task<'_>, learn: &Fit) -> Result<Learned> {
     Ok(Learned::Model(Box::new(learn.fit_frame(task.training, task.roles)?.model)))
 }
 

@@ -220,5 +220,5 @@ fn tuned(task: &Task<'_>) -> Result<Learned> {
 
 fn automatic(task: &Task<'_>) -> Result<Learned> {
     let automatic = by_itself(task.rows, task.seed).budget(task.budget).observer(task.observer.clone());
-    Ok(Learned::Model(Box::new(automatic.fit_frame(task.training, task.roles)?.fitted.model)))
+    Ok(Learned::Model(Box::new(automatic.fit_frame(task.training, task.roles)?.model)))
 }

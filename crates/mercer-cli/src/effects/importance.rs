@@ -27,6 +27,13 @@ pub fn run(model: &Model, options: &EffectsOptions, common: &Common) -> anyhow::
         group: training.group.clone(),
         ..Roles::default()
     };
+    if let (Some(count), None) = (model.summaries().iter().find_map(|summary| summary.groups), &roles.group) {
+        anyhow::bail!(
+            "{} was fitted to {} groups of rows, which are held out as wholes; --group NAME names their column in the table of --data",
+            options.model,
+            integer(count)
+        );
+    }
     let progress = Progress::start(common.quiet);
     let settings = Permutation { seed: common.seed, ..Permutation::for_model(model) };
     let found = settings.of_model(model, &frame, &roles, Some(&progress.observer()))?;

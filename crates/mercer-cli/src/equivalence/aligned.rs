@@ -2,7 +2,7 @@
 
 use mercer::Fitted;
 use mercer::data::{Column, Frame};
-use mercer::equivalence::{Algorithm, Image, Place, TrainingSet};
+use mercer_lab::equivalence::{Algorithm, Image, Place, TrainingSet};
 
 use super::training_set;
 

@@ -2,7 +2,7 @@
 
 use mercer::Fitted;
 use mercer::data::{Column, Frame};
-use mercer::equivalence::{Algorithm, Image, Place, Relation};
+use mercer_lab::equivalence::{Algorithm, Image, Place, Relation};
 use serde_json::{Value, json};
 
 use super::{named_value, show, training_set};
@@ -29,7 +29,7 @@ impl Conversions {
         from.check_kernel(&*kernel)?;
         let powers = EXPONENTS.iter().map(|exponent| Algorithm::Power { exponent: *exponent });
         let named =
-            mercer::equivalence::all().into_iter().skip(1).filter_map(|entry| Algorithm::parse(entry.name).ok());
+            mercer_lab::equivalence::all().into_iter().skip(1).filter_map(|entry| Algorithm::parse(entry.name).ok());
         let algorithms: Vec<Algorithm> =
             powers.chain(named).filter(|algorithm| algorithm.check_kernel(&*kernel).is_ok()).collect();
         let set = training_set(&fitted)?;

@@ -1,6 +1,6 @@
 //! Both paths against A's parameter: B told the same number, and B told Φ, where the curves must coincide.
 
-use mercer::equivalence::Algorithm;
+use mercer_lab::equivalence::Algorithm;
 
 use super::Found;
 use super::aligned::Aligned;

@@ -1,6 +1,6 @@
 //! Φ, the distance of both functions, how Φ moves, and what that means.
 
-use mercer::equivalence::{Comparison, Deleted, Image, Mapped};
+use mercer_lab::equivalence::{Comparison, Deleted, Image, Mapped};
 use serde_json::{Value, json};
 
 use super::{Found, named_value, picture, verdict};

@@ -1,6 +1,6 @@
 //! Strong or weak, in sentences with the numbers behind them.
 
-use mercer::equivalence::{Comparison, Decay, Mapped, Relation};
+use mercer_lab::equivalence::{Comparison, Decay, Mapped, Relation};
 
 use crate::report::short;
 

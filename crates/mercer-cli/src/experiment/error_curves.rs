@@ -1,7 +1,7 @@
 //! Figure 2 of "Equivalence of Learning Algorithms": weakly equivalent algorithms have error curves along λ that
 //! are one curve, moved and stretched, with the same minimum.
 
-use mercer::split::{Split, divide};
+use mercer_lab::split::{Split, divide};
 
 use super::findings::{Findings, least};
 use super::setting::{Setting, TRAINING, published};

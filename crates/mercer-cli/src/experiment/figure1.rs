@@ -5,7 +5,7 @@
 //! spectrum: nothing is estimated.
 
 use mercer::criterion::Folds;
-use mercer::split::divide;
+use mercer_lab::split::divide;
 
 use super::findings::{Findings, least};
 use super::setting::{Set, Setting, published, seven_lambdas, ten_folds};
@@ -91,9 +91,9 @@ fn implied(exponent: f64, lambda: f64, second: f64) -> f64 {
 }
 
 /// Four disjoint parts, with the kernel of the whole set.
-fn parts_of(set: &Set, seed: u64) -> anyhow::Result<Vec<mercer::split::Split>> {
+fn parts_of(set: &Set, seed: u64) -> anyhow::Result<Vec<mercer_lab::split::Split>> {
     let all = divide(set.rows(), 1.0, seed).0;
-    let kernel = published().kernel_of(&set.frame, &set.roles)?;
+    let (_, kernel) = published().prepared(&set.frame, &set.roles)?;
     let fit = published().kernels(vec![kernel]);
     let parts = Folds::random(set.rows(), PARTS, seed)?;
     // The test rows are of no use here: one is enough.

@@ -2,7 +2,7 @@
 //! that is equivalent to it on all training rows.
 
 use mercer::range;
-use mercer::split::divide;
+use mercer_lab::split::divide;
 
 use super::findings::{Findings, least, spread};
 use super::setting::{Set, Setting, TRAINING, published, seven_lambdas, ten_folds};

@@ -5,8 +5,8 @@ use mercer::data::Scale;
 use mercer::penalty::Gamma;
 use mercer::penalty::Penalty;
 use mercer::range;
-use mercer::synthetic::generator;
-use mercer::{LinearFit, Matrix};
+use mercer::{Fit, Matrix};
+use mercer_lab::synthetic::generator;
 
 use super::findings::Findings;
 use super::setting::{Set, Setting};
@@ -40,7 +40,7 @@ pub fn run(setting: &Setting) -> anyhow::Result<Findings> {
         setting.say(name.to_owned());
         let mut paths: Vec<Vec<f64>> = Vec::new();
         for lambda in &lambdas {
-            let fit = LinearFit::new(penalty.clone()).lambda(*lambda).scale(Scale::Standard);
+            let fit = Fit::linear().penalty(penalty.clone()).lambda(*lambda).scale(Scale::Standard);
             paths.push(fit.fit_frame(&set.frame, &set.roles)?.model.coefficients(0).to_vec());
         }
         for index in [0, 10, 20, 30, 40] {
@@ -85,7 +85,7 @@ fn touching_point(penalty: &Penalty) -> mercer::Result<(f64, f64)> {
     let root = 2.0_f64.sqrt();
     let x = Matrix::from_rows(&[[root * l11, root * l21], [0.0, root * l22]])?;
     let y: Vec<f64> = (0..2).map(|i| x.get(i, 0) * LEAST_SQUARES.0 + x.get(i, 1) * LEAST_SQUARES.1).collect();
-    let model = LinearFit::new(penalty.clone()).lambda(LAMBDA).without_offset().fit(&x, &y)?.model;
+    let model = Fit::linear().penalty(penalty.clone()).lambda(LAMBDA).without_offset().fit(&x, &y)?.model;
     Ok((model.coefficients(0)[0], model.coefficients(0)[1]))
 }
 

@@ -4,8 +4,8 @@
 use mercer::data::{Column, Frame};
 use mercer::kernel;
 use mercer::loss::{self, SharedLoss};
-use mercer::synthetic::generator;
-use mercer::{Learn, Matrix};
+use mercer::{Fit, Matrix};
+use mercer_lab::synthetic::generator;
 
 use super::findings::Findings;
 use super::setting::Setting;
@@ -42,7 +42,8 @@ pub fn run(setting: &Setting) -> anyhow::Result<Findings> {
     lines.push(Layer::Dots { colour: 0, points: x.iter().copied().zip(y.iter().copied()).collect() });
     for (index, (spec, name)) in RESIDUAL.iter().enumerate() {
         setting.say((*name).to_owned());
-        let fitted = Learn::with_shared(loss::parse(spec)?, kernel::parse("linear")?)
+        let fitted = Fit::with_shared(kernel::parse("linear")?)
+            .loss(loss::parse(spec)?)
             .lambda(LAMBDA)
             .fit(&Matrix::column_vector(x.clone()), &y)?;
         let ends = fitted.model.predict(&Matrix::column_vector(vec![-1.0, 0.0, 1.0]))?;

@@ -1,11 +1,11 @@
 //! Figures 2 to 4 of the lecture notes "Regression and regularization": many polynomials of degree 4 and 1 through five and
 //! fifty points of y = x² + noise, without and with ridge.
 
-use mercer::LinearFit;
+use mercer::Fit;
 use mercer::data::{Column, Frame, Roles};
 use mercer::penalty::Gamma;
 use mercer::penalty::Penalty;
-use mercer::synthetic::generator;
+use mercer_lab::synthetic::generator;
 
 use super::findings::Findings;
 use super::setting::Setting;
@@ -78,9 +78,9 @@ fn sorted(mut values: Vec<f64>) -> Vec<f64> {
 fn curve(frame: &Frame, degree: usize, ridge: Option<f64>, places: &[f64]) -> anyhow::Result<Vec<f64>> {
     let roles = Roles { targets: vec!["y".into()], ..Roles::default() };
     let fit = match ridge {
-        None => LinearFit::new(Penalty::None),
+        None => Fit::linear().penalty(Penalty::None),
         Some(lambda) => {
-            LinearFit::new(Penalty::Tikhonov { gamma: Gamma::Identity }).lambda(lambda / frame.rows() as f64)
+            Fit::linear().penalty(Penalty::Tikhonov { gamma: Gamma::Identity }).lambda(lambda / frame.rows() as f64)
         }
     };
     let model = fit.degree(degree).fit_frame(frame, &roles)?.model;

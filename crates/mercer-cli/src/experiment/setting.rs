@@ -8,8 +8,8 @@ use mercer::Fit;
 use mercer::criterion::Criterion;
 use mercer::data::{Column, Frame, Roles, Scale};
 use mercer::range;
-use mercer::split::{Split, divide};
-use mercer::synthetic::generator;
+use mercer_lab::split::{Split, divide};
+use mercer_lab::synthetic::generator;
 
 use crate::args::{Common, ExperimentOptions};
 use crate::progress::Progress;
@@ -142,7 +142,7 @@ impl Set {
 
     /// Rows to learn from and rows to test on, decomposed once.
     pub fn split(&self, fit: &Fit, (training, test): (&[usize], &[usize])) -> mercer::Result<Split> {
-        fit.split(&self.frame.select_rows(training), &self.frame.select_rows(test), &self.roles)
+        Split::of(fit, &self.frame.select_rows(training), &self.frame.select_rows(test), &self.roles)
     }
 }
 

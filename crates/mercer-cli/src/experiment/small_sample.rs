@@ -6,7 +6,7 @@ use mercer::criterion::Criterion;
 use mercer::data::Scale;
 use mercer::kernel::product::Linear;
 use mercer::range;
-use mercer::split::divide;
+use mercer_lab::split::divide;
 
 use super::findings::{Findings, least, spread};
 use super::setting::{Set, Setting};

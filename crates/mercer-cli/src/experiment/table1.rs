@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use mercer::criterion::Criterion;
 use mercer::range;
-use mercer::split::{Split, divide};
+use mercer_lab::split::{Split, divide};
 
 use super::findings::{Findings, least, spread};
 use super::setting::{NOISE_FREE, Set, Setting, TRAINING, published, seven_lambdas, standardised, ten_folds};

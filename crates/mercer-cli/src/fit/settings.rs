@@ -8,7 +8,7 @@ use mercer::data::{Frame, Roles, Scale};
 use mercer::journal::SharedJournal;
 use mercer::kernel::{self, SharedKernel};
 use mercer::solver::constrained::Constraint;
-use mercer::{Automatic, Fit, Fitted, Observer};
+use mercer::{Fit, Fitted, Observer};
 
 use super::Search;
 use crate::args::{Common, FitOptions, RowOptions, ScaleArgument, TextArgument};
@@ -17,11 +17,10 @@ use crate::outcome::Usage;
 
 /// A fit that can be carried out on any rows of a table.
 #[derive(Clone)]
-pub enum Settings {
-    /// Kernels, exponents and λ were named.
-    Named(Box<Fit>),
-    /// Everything is to be found.
-    Automatic(Box<Automatic>, Duration),
+pub struct Settings {
+    pub fit: Fit,
+    /// The time of the automatic search, if there is one.
+    pub budget: Option<Duration>,
 }
 
 /// Refuses options that do not go together, before anything is read.
@@ -99,16 +98,14 @@ impl Settings {
             if options.clip {
                 automatic = automatic.clip();
             }
-            // Others were refused.
-            if let Some(Criterion::KFold(rule)) = &options.criterion
-                && let Ok(in_time_order) = automatic.clone().in_time_order(*rule)
-            {
-                automatic = in_time_order;
+            // Forward chaining; others were refused.
+            if let Some(criterion) = &options.criterion {
+                automatic = automatic.criterion(criterion.clone());
             }
             if let Some(by) = options.landmarks_by {
                 automatic = automatic.landmarks_by(by.into());
             }
-            return Settings::Automatic(Box::new(automatic), options.budget.unwrap_or(BUDGET));
+            return Settings { fit: automatic, budget: Some(options.budget.unwrap_or(BUDGET)) };
         }
         let mut fit = named(kernels(options), options.scale, &options.rows).seed(common.seed);
         if let Some(exponents) = &options.exponent {
@@ -162,17 +159,12 @@ impl Settings {
         if let Some(by) = options.landmarks_by {
             fit = fit.landmarks_by(by.into());
         }
-        Settings::Named(Box::new(fit))
+        Settings { fit, budget: None }
     }
 
     /// The same for one of several parts of a run, which share its time.
     pub fn shared_among(&self, parts: usize) -> Self {
-        match self {
-            Settings::Named(fit) => Settings::Named(fit.clone()),
-            Settings::Automatic(automatic, budget) => {
-                Settings::Automatic(automatic.clone(), *budget / parts.max(1) as u32)
-            }
-        }
+        Settings { fit: self.fit.clone(), budget: self.budget.map(|budget| budget / parts.max(1) as u32) }
     }
 
     pub fn fit(
@@ -183,32 +175,22 @@ impl Settings {
         observer: Observer,
         search: SearchObserver,
     ) -> mercer::Result<(Fitted, Option<Search>)> {
-        match self {
-            Settings::Named(fit) => {
-                let mut fit = fit.as_ref().clone().observer(observer);
-                if let Some(journal) = journal {
-                    fit = fit.journal(journal);
-                }
-                Ok((fit.fit_frame(frame, roles)?, None))
-            }
-            Settings::Automatic(automatic, budget) => {
-                let mut automatic =
-                    automatic.as_ref().clone().budget(*budget).observer(observer).search_observer(search);
-                if let Some(journal) = journal {
-                    automatic = automatic.journal(journal);
-                }
-                let found = automatic.fit_frame(frame, roles)?;
-                let search = Search {
-                    trials: found.trials,
-                    ran_out: found.ran_out,
-                    importance: found.importance,
-                    mean_gradient: found.mean_gradient,
-                    budget: budget.as_secs_f64(),
-                    total: budget.as_secs_f64(),
-                };
-                Ok((found.fitted, Some(search)))
-            }
+        let mut fit = self.fit.clone().observer(observer);
+        if let Some(journal) = journal {
+            fit = fit.journal(journal);
         }
+        let Some(budget) = self.budget else { return Ok((fit.fit_frame(frame, roles)?, None)) };
+        let mut fitted = fit.budget(budget).search_observer(search).fit_frame(frame, roles)?;
+        let found = fitted.search.take().unwrap_or_default();
+        let search = Search {
+            trials: found.trials,
+            ran_out: found.ran_out,
+            importance: found.importance,
+            mean_gradient: found.mean_gradient,
+            budget: budget.as_secs_f64(),
+            total: budget.as_secs_f64(),
+        };
+        Ok((fitted, Some(search)))
     }
 }
 
@@ -233,8 +215,8 @@ pub fn named(kernels: Vec<SharedKernel>, scale: Option<ScaleArgument>, rows: &Ro
 }
 
 /// An automatic search on rows that are read like this.
-pub fn by_itself(rows: &RowOptions, seed: u64) -> Automatic {
-    let mut automatic = Automatic::new().missing(rows.missing.into()).text_as(rows.text.into()).seed(seed);
+pub fn by_itself(rows: &RowOptions, seed: u64) -> Fit {
+    let mut automatic = Fit::automatic().missing(rows.missing.into()).text_as(rows.text.into()).seed(seed);
     if rows.no_offset {
         automatic = automatic.without_offset();
     }

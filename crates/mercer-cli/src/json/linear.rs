@@ -1,22 +1,22 @@
 //! What `fit --json` prints of a linear fit.
 
-use mercer::LinearTrial;
+use mercer::Curve;
 use serde_json::{Value, json};
 
 use super::learn::assessment;
 use super::model;
 use crate::linear::Found;
-use crate::report::{edge, notes};
+use crate::report::edge;
 
 pub fn fit(found: &Found) -> String {
     let fitted = &found.fitted;
     let mut object = model(&fitted.model);
     if let Some(map) = object.as_object_mut() {
-        map.insert("notes".into(), notes::to_json(&fitted.notes()));
+        map.insert("notes".into(), json!(found.notes()));
         map.insert("seconds".into(), json!(found.seconds));
         map.insert("rows_dropped_missing".into(), json!(fitted.design.dropped_missing));
         map.insert("rows_dropped_weightless".into(), json!(fitted.design.dropped_weightless));
-        map.insert("tried".into(), fitted.tried.iter().map(trial).collect());
+        map.insert("tried".into(), fitted.curves().map(trial).collect());
         if !fitted.least_squares.is_empty() {
             let statistics = fitted.least_squares.iter().map(|found| {
                 json!({
@@ -43,7 +43,7 @@ pub fn fit(found: &Found) -> String {
 }
 
 /// `values[l]` and `support[l]` belong to `lambdas[l]`.
-fn trial(trial: &LinearTrial) -> Value {
+fn trial(trial: &Curve) -> Value {
     json!({
         "target": trial.target,
         "lambdas": trial.lambdas,
@@ -51,6 +51,6 @@ fn trial(trial: &LinearTrial) -> Value {
         "standard_errors": trial.standard_errors,
         "support": trial.support,
         "chosen": trial.chosen,
-        "chosen_at_the_edge": edge(&trial.lambdas, trial.chosen).is_some(),
+        "chosen_at_the_edge": trial.chosen.is_some_and(|chosen| edge(&trial.lambdas, chosen).is_some()),
     })
 }

@@ -62,7 +62,7 @@ fn scores(model: &Model, frame: &Frame, roles: &Roles) -> Result<Vec<(String, Op
     let weights = weights(frame, roles.weight.as_ref())?;
     if let Some(predicted) = Predicted::by(model, frame)? {
         let target = &roles.targets[0];
-        let score = ClassScore::of(&predicted, &truth(&*frame.as_written(target)?, &predicted.classes), weights);
+        let score = ClassScore::of(&predicted, &truth(&*frame.as_labels(target)?, &predicted.classes), weights);
         let list = score.map(|score| {
             let log_loss = score.log_loss.map(|value| ("log loss", value));
             [("error rate", score.error)].into_iter().chain(log_loss).collect()

@@ -1,6 +1,6 @@
 //! From options to a decided run with a loss, and what does not go together.
 
-use mercer::Learn;
+use mercer::Fit;
 use mercer::criterion::Criterion;
 use mercer::data::{Column, Frame, Roles, Scale};
 use mercer::kernel::SharedKernel;
@@ -192,7 +192,7 @@ fn choices(options: &FitOptions) -> Vec<Vec<SharedLoss>> {
 }
 
 /// The run that the options ask for.
-pub fn learner(options: &FitOptions, common: &Common) -> Learn {
+pub fn learner(options: &FitOptions, common: &Common) -> Fit {
     let losses = &options.losses;
     let mut learn = with(choices(options), kernels(options), options.scale, &options.rows).seed(common.seed);
     if let Some(exponents) = &options.exponent {
@@ -219,15 +219,15 @@ pub fn learner(options: &FitOptions, common: &Common) -> Learn {
     if let Some(rank) = options.rank {
         learn = learn.rank(rank);
     }
-    type Switch = fn(Learn) -> Learn;
+    type Switch = fn(Fit) -> Fit;
     let switches: [(bool, Switch); 7] = [
-        (losses.classify, Learn::classify),
-        (options.exact, Learn::exact),
-        (options.one_standard_error, Learn::one_standard_error),
-        (options.on_grid, Learn::on_grid),
-        (losses.every_point, Learn::every_point),
-        (losses.probability, Learn::with_probabilities),
-        (losses.non_crossing, Learn::non_crossing),
+        (losses.classify, Fit::classify),
+        (options.exact, Fit::exact),
+        (options.one_standard_error, Fit::one_standard_error),
+        (options.on_grid, Fit::on_grid),
+        (losses.every_point, Fit::every_point),
+        (losses.probability, Fit::with_probabilities),
+        (losses.non_crossing, Fit::non_crossing),
     ];
     switches.into_iter().filter(|(is_on, _)| *is_on).fold(learn, |learn, (_, switch)| switch(learn))
 }
@@ -238,11 +238,11 @@ pub fn with(
     kernels: Vec<SharedKernel>,
     scale: Option<ScaleArgument>,
     rows: &RowOptions,
-) -> Learn {
+) -> Fit {
     // Standardised like the fits by the squared loss; splines need features of at least 0.
     let is_spline = kernels.iter().any(|kernel| kernel.needs_nonnegative());
     let default = if is_spline { Scale::Unit } else { Scale::Standard };
-    let mut learn = Learn::new(Vec::new(), mercer::kernel::product::Linear)
+    let mut learn = Fit::new(mercer::kernel::product::Linear)
         .losses(losses)
         .kernels(kernels)
         .scale(scale.map_or(default, Scale::from))

@@ -5,7 +5,7 @@ use mercer::criterion::Criterion;
 use mercer::data::{Column, Frame, Scale};
 use mercer::penalty::Gamma;
 use mercer::penalty::Penalty;
-use mercer::{LinearFit, Matrix};
+use mercer::{Fit, Matrix};
 
 use crate::args::{Common, FitOptions, RowOptions};
 use crate::fit::kernels;
@@ -96,7 +96,7 @@ fn is_known(criterion: &Criterion, penalty: &Penalty) -> bool {
 }
 
 /// The run that the options ask for.
-pub fn fit(options: &FitOptions, common: &Common) -> anyhow::Result<LinearFit> {
+pub fn fit(options: &FitOptions, common: &Common) -> anyhow::Result<Fit> {
     let mut penalty = options.penalties.penalty.clone().unwrap_or(Penalty::None);
     if let (Penalty::Tikhonov { gamma }, Some(path)) = (&mut penalty, &options.penalties.gamma) {
         let table = crate::files::read_table(path, &options.reading.to_read_options())?;
@@ -111,7 +111,7 @@ pub fn fit(options: &FitOptions, common: &Common) -> anyhow::Result<LinearFit> {
     let is_kernel = penalty == Penalty::KernelLasso;
     let mut fit = with(penalty, options.scale.map_or(default, Scale::from), &options.rows).seed(common.seed);
     if is_kernel {
-        fit = kernels(options).into_iter().take(1).fold(fit, LinearFit::kernel);
+        fit = fit.kernels(kernels(options).into_iter().take(1).collect());
     }
     if let Some(degree) = options.columns.degree() {
         fit = fit.degree(degree);
@@ -132,8 +132,8 @@ pub fn fit(options: &FitOptions, common: &Common) -> anyhow::Result<LinearFit> {
 }
 
 /// A fit on rows that are read like this.
-pub fn with(penalty: Penalty, scale: Scale, rows: &RowOptions) -> LinearFit {
-    let mut fit = LinearFit::new(penalty).scale(scale).missing(rows.missing.into()).text_as(rows.text.into());
+pub fn with(penalty: Penalty, scale: Scale, rows: &RowOptions) -> Fit {
+    let mut fit = Fit::linear().penalty(penalty).scale(scale).missing(rows.missing.into()).text_as(rows.text.into());
     if rows.no_offset {
         fit = fit.without_offset();
     }

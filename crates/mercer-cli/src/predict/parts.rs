@@ -9,7 +9,7 @@ use mercer_io::parts::{Parts, open};
 use mercer_io::{Table, TableWriter};
 
 use super::tally::Tally;
-use super::{Answer, intervals};
+use super::{Answer, intervals, keep_labels};
 use crate::args::{Common, PredictOptions};
 use crate::progress::{self, Progress};
 
@@ -57,7 +57,8 @@ pub fn run(
         if let Some(table) = parts.take_whole() {
             return Ok(Streamed::No(Some(Box::new(table))));
         }
-        let first = parts.next_table(FIRST)?;
+        let mut first = parts.next_table(FIRST)?;
+        keep_labels(model, &mut first);
         crate::files::notes(&options.table, parts.notes());
         if first.frame.rows() < FIRST {
             return Ok(Streamed::No(Some(Box::new(first))));
@@ -131,7 +132,12 @@ impl Run<'_> {
         };
         let Answer { added, mut tally } = answer;
         let mut to_write = (first, added);
-        let mut next = parts.next_table(size)?;
+        let read = |parts: &mut Parts| {
+            let mut table = parts.next_table(size)?;
+            keep_labels(model, &mut table);
+            Ok::<Table, mercer_io::Error>(table)
+        };
+        let mut next = read(&mut parts)?;
         let mut not_numbers: Vec<String> = Vec::new();
         while next.frame.rows() > 0 {
             let frame = &next.frame;
@@ -149,7 +155,7 @@ impl Run<'_> {
             }
             let before = tally.rows;
             let ((written, read), answer) = rayon::join(
-                || (writer.write(&to_write.0, &to_write.1), parts.next_table(size)),
+                || (writer.write(&to_write.0, &to_write.1), read(&mut parts)),
                 || {
                     let mut answer = Answer::of(model, frame, options)?;
                     maker.as_ref().map_or(Ok(()), |maker| answer.add_intervals(maker, frame, None))?;

@@ -2,13 +2,74 @@
 
 use std::fmt;
 
-use mercer::data::{Column, Frame, Reading};
+use mercer::data::{Column, Frame, Reading, says_number};
 use mercer::{Meaning, Model};
 use serde_json::{Value, json};
 
 use super::{names, plain_target};
 use crate::report::{rows, short};
 use crate::score::{ClassScore, NumberScore, Predicted, QuantileScore, quantile_of, truth};
+
+/// A target that the table has and that predictions cannot be compared with.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Unscored {
+    /// The column.
+    pub target: String,
+    /// Where the trouble is, from 0, and what it is.
+    pub row: Option<usize>,
+    problem: String,
+}
+
+impl Unscored {
+    /// In a table with this number of rows above.
+    pub fn below(mut self, rows: usize) -> Self {
+        self.row = self.row.map(|row| row + rows);
+        self
+    }
+}
+
+/// `y is not scored: row 2, "oops" is not a number`
+impl fmt::Display for Unscored {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} is not scored: ", self.target)?;
+        if let Some(row) = self.row {
+            write!(f, "row {}, ", row + 1)?;
+        }
+        f.write_str(&self.problem)
+    }
+}
+
+/// The targets of a model of numbers that are in the table and are no numbers as training had them.
+pub fn unscored(model: &Model, frame: &Frame) -> Vec<Unscored> {
+    let mut all: Vec<Unscored> = Vec::new();
+    for summary in model.summaries() {
+        let target = plain_target(&summary.target, &summary.loss).to_owned();
+        let found = frame.reading(&target);
+        let own = model.encoder().facts.reading(&target);
+        let (row, problem) = match frame.column(&target) {
+            _ if all.iter().any(|known| known.target == target) => continue,
+            Ok(Column::Text(cells)) => {
+                let is_number = |text: &str| text.trim().parse::<f64>().is_ok() || says_number(text, frame.marks());
+                let is_wrong = |cell: &Option<String>| cell.as_deref().is_some_and(|text| !is_number(text));
+                match cells.iter().position(is_wrong) {
+                    Some(row) => {
+                        let text: String = cells[row].iter().flat_map(|text| text.chars().take(60)).collect();
+                        (Some(row), format!("{text:?} is not a number"))
+                    }
+                    None if cells.iter().all(Option::is_none) => continue,
+                    None => (None, "its cells are not numbers of one kind".into()),
+                }
+            }
+            Ok(Column::Number(_)) if found != Reading::Number && found != *own => {
+                let own = if *own == Reading::Number { "plain numbers".into() } else { own.describe() };
+                (None, format!("its numbers are {} here, and training had {own}", found.describe()))
+            }
+            _ => continue,
+        };
+        all.push(Unscored { target, row, problem });
+    }
+    all
+}
 
 /// One column that was predicted.
 pub struct Score {
@@ -27,7 +88,7 @@ enum Kind {
 
 /// The score of a model of classes, if the table has the target.
 pub fn of_classes(predicted: &Predicted, target: &str, frame: &Frame, name: &str) -> Option<Score> {
-    let column = frame.as_written(target).ok()?;
+    let column = frame.as_labels(target).ok()?;
     let kind = Kind::Classes(ClassScore::of(predicted, &truth(&column, &predicted.classes), None)?);
     Some(Score { name: name.into(), target: target.into(), kind })
 }
@@ -84,6 +145,15 @@ impl Score {
             (Kind::Classes(own), Kind::Classes(other)) => *own = own.joined(other),
             // The same model has the same kinds of scores in every part.
             _ => {}
+        }
+    }
+
+    /// Rows that were compared.
+    pub fn rows(&self) -> usize {
+        match &self.kind {
+            Kind::Numbers(score) => score.rows,
+            Kind::Quantile(_, score) => score.rows,
+            Kind::Classes(score) => score.rows,
         }
     }
 

@@ -6,7 +6,7 @@ use mercer::data::Outside;
 use serde_json::{Value, json};
 
 use super::intervals::Added;
-use super::scores::Score;
+use super::scores::{Score, Unscored};
 use crate::args::PredictOptions;
 use crate::report::{integer, rows};
 
@@ -16,6 +16,8 @@ pub struct Tally {
     /// Rows without a prediction.
     pub left_out: usize,
     pub scores: Vec<Score>,
+    /// Targets that could not be compared with.
+    pub unscored: Vec<Unscored>,
     /// Columns with categories that training did not know, and in how many rows.
     pub unknown: Vec<(String, usize)>,
     /// Columns of plain numbers that had a unit in training, and what they are taken for.
@@ -28,6 +30,11 @@ pub struct Tally {
 impl Tally {
     /// This part of a table and the next one together.
     pub fn joined(mut self, next: Tally) -> Self {
+        for unscored in next.unscored {
+            if !self.unscored.iter().any(|own| own.target == unscored.target) {
+                self.unscored.push(unscored.below(self.rows));
+            }
+        }
         self.rows += next.rows;
         self.left_out += next.left_out;
         for score in next.scores {
@@ -36,6 +43,7 @@ impl Tally {
                 None => self.scores.push(score),
             }
         }
+        self.scores.retain(|score| !self.unscored.iter().any(|unscored| unscored.target == score.target));
         for (column, count) in next.unknown {
             match self.unknown.iter_mut().find(|(own, _)| *own == column) {
                 Some((_, own)) => *own += count,
@@ -69,6 +77,9 @@ impl Tally {
         for (column, count) in &self.unknown {
             say!("note: column {column:?} has a category that training did not know in {}", rows(*count));
         }
+        for unscored in &self.unscored {
+            say!("note: {unscored}");
+        }
         for (column, reading) in &self.plain {
             say!("note: column {column:?} has plain numbers here; they are taken for what training had: {reading}");
         }
@@ -86,6 +97,7 @@ impl Tally {
             json!({
                 "column": column.column,
                 "rows": column.rows,
+                "unit": column.reading.unit(),
                 "range": column.range,
                 "farthest": { "row": row + 1, "value": value },
             })
@@ -93,6 +105,7 @@ impl Tally {
         json!({
             "rows": outside.rows.iter().map(|row| row + 1).collect::<Vec<usize>>(),
             "columns": columns.collect::<Vec<Value>>(),
+            "within_tolerance": outside.within_tolerance,
         })
     }
 
@@ -109,7 +122,12 @@ impl Tally {
         });
         say!("{} predicted, to {place}{without}{pace}", rows(self.rows - self.left_out));
         for score in &self.scores {
-            say!("{score}");
+            let of = if score.rows() < self.rows {
+                format!(" (on {} of {} rows)", integer(score.rows()), integer(self.rows))
+            } else {
+                String::new()
+            };
+            say!("{score}{of}");
             if let Some(note) = score.note() {
                 say!("{note}");
             }

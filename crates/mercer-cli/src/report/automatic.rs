@@ -35,7 +35,7 @@ pub fn lines(page: &mut Page, search: &Search, fitted: &Fitted, seconds: f64) {
             false => String::new(),
         };
         format!(
-            "the budget of {} s{share} ran out before everything was tried; --budget gives more",
+            "the budget of {} s{share} ran out before everything was tried; {seconds:.1} s in all; --budget gives more",
             short(search.total)
         )
     } else {

@@ -18,7 +18,7 @@ use crate::fit::Found;
 pub fn page(found: &Found, options: &FitOptions, common: &Common, saved: Option<(&str, usize)>) -> String {
     let mut page = Page::new();
     let fitted = &found.fitted;
-    notes::lines(&mut page, &fitted.notes());
+    notes::lines(&mut page, &found.notes());
     table_lines(&mut page, &fitted.design, fitted.model.encoder(), common.verbose);
     match &found.search {
         Some(search) => automatic::lines(&mut page, search, fitted, found.seconds),

@@ -2,8 +2,9 @@
 
 use mercer::base::bytes::bytes;
 use mercer::criterion::FoldRule;
-use mercer::learn::{LearnTrial, Measure};
-use mercer::{Learned, Meaning, Probability, Summary};
+use mercer::learn::Measure;
+use mercer::loss::Shape;
+use mercer::{Curve, Fitted, Meaning, Probability, Summary};
 
 use super::fit::{fold_words, saved_line, table_lines};
 use super::{
@@ -19,12 +20,14 @@ use crate::learn::assess::Assessment;
 use crate::score::{QuantileScore, quantile_of, spread};
 
 const MOST_TRIALS: usize = 8;
+/// Classes, at most, whose support vectors are counted one by one.
+const MOST_SUPPORTS: usize = 6;
 
 pub fn page(found: &Found, options: &FitOptions, common: &Common, saved: Option<(&str, usize)>) -> String {
     let mut page = Page::new();
     let learned = &found.learned;
     let model = &learned.model;
-    notes::lines(&mut page, &learned.notes());
+    notes::lines(&mut page, &found.notes());
     table_lines(&mut page, &learned.design, model.encoder(), common.verbose);
     page.line("loss", &loss_line(learned));
     page.line("kernel", &model.kernel().spec());
@@ -44,7 +47,7 @@ pub fn page(found: &Found, options: &FitOptions, common: &Common, saved: Option<
 }
 
 /// The spec with its formula; with several quantiles the formula is said once.
-fn loss_line(learned: &Learned) -> String {
+fn loss_line(learned: &Fitted) -> String {
     let specs: Vec<&str> = learned.model.summaries().iter().map(|summary| summary.loss.as_str()).collect();
     let first = specs.first().copied().unwrap_or_default();
     let name = first.split('(').next().unwrap_or_default();
@@ -58,9 +61,9 @@ fn loss_line(learned: &Learned) -> String {
 }
 
 /// The best of what was tried, if there was more than λ to choose.
-fn trials(page: &mut Page, learned: &Learned) {
-    let Some(first) = learned.tried.first().map(|trial| trial.target.clone()) else { return };
-    let mut own: Vec<&LearnTrial> = learned.tried.iter().filter(|trial| trial.target == first).collect();
+fn trials(page: &mut Page, learned: &Fitted) {
+    let Some(first) = learned.curves().next().map(|trial| trial.target.clone()) else { return };
+    let mut own: Vec<&Curve> = learned.curves().filter(|trial| trial.target == first).collect();
     let race = race(&own);
     own.retain(|trial| !trial.lambdas.is_empty());
     if own.len() < 2 {
@@ -71,20 +74,19 @@ fn trials(page: &mut Page, learned: &Learned) {
         return;
     }
     // What all folds have judged comes before what was dropped on the way.
-    let rank = |trial: &LearnTrial, l: usize| (trial.chosen != Some(l), trial.dropped[l].is_some(), trial.scores[l]);
+    let rank = |trial: &Curve, l: usize| (trial.chosen != Some(l), trial.dropped[l].is_some(), trial.scores[l]);
     let order = |a: &(bool, bool, f64), b: &(bool, bool, f64)| (a.0, a.1).cmp(&(b.0, b.1)).then(a.2.total_cmp(&b.2));
-    let best = |trial: &LearnTrial| {
-        (0..trial.scores.len()).min_by(|a, b| order(&rank(trial, *a), &rank(trial, *b))).unwrap_or(0)
-    };
-    let score = |trial: &LearnTrial| trial.scores[best(trial)];
+    let best =
+        |trial: &Curve| (0..trial.scores.len()).min_by(|a, b| order(&rank(trial, *a), &rank(trial, *b))).unwrap_or(0);
+    let score = |trial: &Curve| trial.scores[best(trial)];
     own.sort_by(|a, b| order(&rank(a, best(a)), &rank(b, best(b))));
     let held_out = learned.summary().held_out.as_ref();
     let measure = held_out.map_or("", |held_out| measure_name(&held_out.measure));
     // Only what differs is worth a column.
-    let differs = |read: &dyn Fn(&LearnTrial) -> String| own.iter().any(|trial| read(trial) != read(own[0]));
-    let kernel = |trial: &LearnTrial| trial.kernel.spec();
-    let loss = |trial: &LearnTrial| trial.loss.clone();
-    let exponent = |trial: &LearnTrial| short(trial.exponent);
+    let differs = |read: &dyn Fn(&Curve) -> String| own.iter().any(|trial| read(trial) != read(own[0]));
+    let kernel = |trial: &Curve| trial.kernel.spec();
+    let loss = |trial: &Curve| trial.loss.clone();
+    let exponent = |trial: &Curve| short(trial.exponent);
     let shown = [differs(&kernel), differs(&loss), differs(&exponent), true, true, race.is_some()];
     let only = |cells: Vec<Cell>| cells.into_iter().zip(shown).filter(|(_, is)| *is).map(|(cell, _)| cell).collect();
     let names = ["kernel", "loss", "exponent", "λ", measure, "judged on"];
@@ -120,7 +122,7 @@ fn trials(page: &mut Page, learned: &Learned) {
 }
 
 /// How many points were dropped on the way, if some were.
-fn race(trials: &[&LearnTrial]) -> Option<String> {
+fn race(trials: &[&Curve]) -> Option<String> {
     let points: usize = trials.iter().map(|trial| trial.lambdas.len()).sum();
     let dropped = trials.iter().flat_map(|trial| &trial.dropped).filter(|dropped| dropped.is_some()).count();
     (dropped > 0).then(|| {
@@ -161,26 +163,36 @@ fn numbers(page: &mut Page, found: &Found) {
 /// Penalty, error, support and certificate of one model.
 fn facts(page: &mut Page, found: &Found, t: usize, summary: &Summary) {
     page.line("penalty", &penalty_line(summary));
-    let tried = found.learned.tried.iter().filter(|trial| found.codes.is_some() || trial.target == summary.target);
+    let tried = found.learned.curves().filter(|trial| found.codes.is_some() || trial.target == summary.target);
     if let Some(edge) = tried.filter_map(|trial| edge(&trial.lambdas, trial.chosen?)).next() {
         page.line("", &edge);
     }
-    if let Some(line) = conversions::line(&conversions::of(&found.learned.model, summary)) {
-        let is_weighted = found.learned.design.weights.is_some() || summary.weighted_train_error.is_some();
-        page.line("", &format!("{line}{}", if is_weighted { " (there with weights of mean 1)" } else { "" }));
-    }
     let models = found.learned.model.summaries();
     let of_classes = found.codes.is_some() && models.len() > 1;
+    let all = conversions::of(&found.learned.model, summary);
+    if of_classes && models.iter().any(|other| conversions::of(&found.learned.model, other) != all) {
+        page.line("", "the ridge of each class differs; --json has C or alpha of all");
+    } else if let Some(line) = conversions::line(&all) {
+        let is_weighted = found.learned.design.weights.is_some() || summary.weighted_train_error.is_some();
+        let line = format!("{line}{}", if is_weighted { " (there with weights of mean 1)" } else { "" });
+        notes::wrapped(&line).iter().for_each(|part| page.line("", part));
+    }
     let losses: Vec<f64> = models.iter().filter_map(|summary| summary.train_loss).collect();
     let shared = Summary { train_loss: Some(spread(&losses).0), ..summary.clone() };
     page.line("error", &errors_line(if of_classes { &shared } else { summary }));
     if let Some(line) = assessed(found.assessment.as_ref(), t) {
         page.line("", &line);
     }
-    let all: Vec<String> =
-        if of_classes { models.iter() } else { models[t..=t].iter() }.filter_map(|s| s.support).map(integer).collect();
-    if summary.certificate.low_rank.is_none() {
-        page.line("support", &format!("{} of {} are support vectors", all.join(", "), rows(summary.rows)));
+    let all: Vec<usize> =
+        if of_classes { models.iter() } else { models[t..=t].iter() }.filter_map(|s| s.support).collect();
+    if summary.certificate.low_rank.is_none() && leaves_rows_out(&summary.loss) {
+        let counts = match (all.iter().min(), all.iter().max()) {
+            (Some(least), Some(most)) if all.len() > MOST_SUPPORTS => {
+                format!("for each class from {} to {}", integer(*least), integer(*most))
+            }
+            _ => all.iter().map(|count| integer(*count)).collect::<Vec<_>>().join(", "),
+        };
+        page.line("support", &format!("{counts} of {} are support vectors", rows(summary.rows)));
     }
     let worst =
         if of_classes { models.iter().max_by(|a, b| gap(a).total_cmp(&gap(b))).unwrap_or(summary) } else { summary };
@@ -188,6 +200,11 @@ fn facts(page: &mut Page, found: &Found, t: usize, summary: &Summary) {
     if let Some(low_rank) = &worst.certificate.low_rank {
         page.line("", &low_rank_line(low_rank));
     }
+}
+
+/// Whether a loss has rows without a coefficient: not where it is smooth, as the logistic and the squared one are.
+pub fn leaves_rows_out(loss: &str) -> bool {
+    mercer::loss::parse(loss).is_ok_and(|losses| losses.iter().all(|loss| matches!(loss.shape(), Shape::Tube(_))))
 }
 
 fn gap(summary: &Summary) -> f64 {
@@ -262,7 +279,7 @@ fn quantiles(page: &mut Page, found: &Found, per_target: usize, sorted: bool) {
 }
 
 /// Whose predictions a picture shows.
-fn rows_in_words(learned: &Learned) -> String {
+fn rows_in_words(learned: &Fitted) -> String {
     match learned.summary().chosen_by.as_deref() {
         Some(spec) if spec.starts_with("forward") => "each block of rows from earlier rows".into(),
         Some("loo") => "each row as if it had been left out (approximate)".into(),

@@ -17,7 +17,7 @@ pub fn page(found: &Found, options: &FitOptions, saved: Option<(&str, usize)>) -
     let mut page = Page::new();
     let fitted = &found.fitted;
     let model = &fitted.model;
-    notes::lines(&mut page, &fitted.notes());
+    notes::lines(&mut page, &found.notes());
     table_lines(&mut page, &fitted.design, model.encoder(), false);
     if model.encoder().degree > 1 {
         let count = integer(fitted.names.len());
@@ -53,7 +53,7 @@ fn target(page: &mut Page, found: &Found, t: usize, summary: &Summary) {
     if summary.penalty != "none" {
         let by = judged_by(summary).map_or_else(String::new, |by| format!(" by {by}"));
         page.line("λ", &format!("{}{by}{dof}", short(summary.lambda)));
-        if let Some(edge) = found.fitted.tried.get(t).and_then(|trial| edge(&trial.lambdas, trial.chosen)) {
+        if let Some(edge) = found.fitted.curves().nth(t).and_then(|curve| edge(&curve.lambdas, curve.chosen?)) {
             page.line("", &edge);
         }
         if let Some(line) = conversions::line(&conversions::of(model, summary)) {

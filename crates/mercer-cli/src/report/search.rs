@@ -37,7 +37,7 @@ impl Shown {
 pub fn lines(page: &mut Page, fitted: &Fitted, is_named: bool) -> Option<String> {
     let criterion = surface::criterion(fitted)?;
     let chosen = fitted.tried.iter().find(|tried| tried.is_chosen)?;
-    let first = chosen.surfaces.first()?;
+    let first = chosen.surfaces().first()?;
     if !is_named {
         return None;
     }
@@ -67,7 +67,7 @@ fn kernels(page: &mut Page, fitted: &Fitted, shown: &Shown) {
     let mut grid =
         Grid::new(vec![format!("{} kernels", order.len()), "exponent".into(), "λ".into(), shown.name.clone()]);
     for tried in order.iter().take(MOST_KERNELS).map(|index| &fitted.tried[*index]) {
-        let best = tried.surfaces.first().map(|surface| surface.best);
+        let best = tried.surfaces().first().map(|surface| surface.best);
         let value = shown.value(tried.score);
         grid.row(vec![
             Cell::Text(abbreviated(&tried.kernel.spec(), 60)),

@@ -65,7 +65,8 @@ fn every_loss_for_classes() {
             "C = ",
             "support",
         ] {
-            let is_absent = part == "C = " && loss == "squared";
+            let is_absent =
+                (part == "C = " && loss == "squared") || (part == "support" && ["squared", "logistic"].contains(&loss));
             assert!(is_absent || page.contains(part), "{part}: {page}");
         }
         assert!(page.lines().count() < 30 && page.lines().all(|line| line.chars().count() <= 140), "{page}");
@@ -258,4 +259,161 @@ fn with_class_weights_the_share_of_wrong_rows_is_that_of_the_table() {
     // Without weights there is one share.
     let plain = lab.json(&line(&[&fit[..6], &["--json"]]));
     assert!(plain["weighted_train_error"].is_null() && plain["held_out"].get("unweighted").is_none(), "{plain}");
+}
+
+/// Sixty rows whose labels are written in several ways.
+fn written(labels: [&str; 2], odd: Option<(usize, &str)>) -> String {
+    let rows = (0..60).map(|i| {
+        let label = odd.filter(|(row, _)| *row == i).map_or(labels[i % 2], |(_, label)| label);
+        format!("{},{},{label}\n", (i % 2) as f64 + (i * 7 % 11) as f64 / 6.0, i * 5 % 13)
+    });
+    format!("x,z,y\n{}", rows.collect::<String>())
+}
+
+#[test]
+fn labels_are_written_as_the_training_table_wrote_them() {
+    let lab = Lab::new();
+    let fit =
+        ["fit", "t.csv", "--target", "y", "--loss", "logistic", "--lambda", "0.01", "--output", "m.mercer", "--json"];
+    // Labels of the table, of the model, and whether they are numbers in JSON.
+    for (labels, names, are_numbers) in [
+        (["001", "002"], ["001", "002"], false),
+        (["0.0", "1.0"], ["0.0", "1.0"], true),
+        (["-1", "+1"], ["-1", "+1"], true),
+        (["1e2", "1e3"], ["1e2", "1e3"], true),
+        (["01", "1"], ["01", "1"], false),
+        (["3", "5"], ["3", "5"], true),
+    ] {
+        lab.file("t.csv", &written(labels, None));
+        let report = lab.json(&fit);
+        let parsed = names.map(|name| name.parse::<f64>().unwrap_or(f64::NAN));
+        let expected = if are_numbers { serde_json::json!(parsed) } else { serde_json::json!(names) };
+        assert_eq!(report["classes"], expected, "{labels:?}");
+        let output = lab.ok(&["predict", "m.mercer", "t.csv", "--probability", "--output", "p.csv"]);
+        let table = String::from_utf8(lab.bytes("p.csv")).unwrap();
+        let head = format!("x,z,y,prediction,probability_{},probability_{}", names[0], names[1]);
+        assert_eq!(table.lines().next().unwrap(), head);
+        let right = table.lines().skip(1).filter(|line| line.split(',').nth(2) == line.split(',').nth(3)).count();
+        // What is written back is what was read, and what is said of it is the same.
+        let accuracy = four_digits(right as f64 / 60.0);
+        assert!(
+            right > 40 && error(&output).contains(&format!("accuracy {accuracy}")),
+            "{labels:?}: {}",
+            error(&output)
+        );
+        let folds = lab.json(&line(&[&fit, &["--assess", "3"]]));
+        assert!(number(&folds["assessment"]["error_rate"], "mean") < 0.4, "{labels:?}");
+        let compared = ["compare", "t.csv", "--target", "y", "--classify", "--methods", "linear-logistic", "--json"];
+        assert!(number(&lab.json(&compared)["methods"][0], "mean") < 0.4, "{labels:?}");
+    }
+    // One cell is written differently: the number. Parquet has numbers where CSV has texts.
+    lab.file("t.csv", &written(["0.0", "1.0"], Some((2, "0"))));
+    lab.json(&fit);
+    lab.ok(&["predict", "m.mercer", "t.csv", "--probability", "--output", "p.parquet"]);
+    assert_eq!(lab.numbers("p.parquet", "prediction").len(), lab.numbers("p.parquet", "probability_1.0").len());
+    assert!(lab.frame("p.parquet").names().contains(&"probability_0".to_owned()));
+    // A model of the labels 1 and 2 reads 1.0 and 01 as 1.
+    lab.file("t.csv", &written(["1", "2"], None));
+    lab.json(&fit);
+    for labels in [["1.0", "2.0"], ["01", "02"], ["1", "two"]] {
+        lab.file("new.csv", &written(labels, None));
+        let report = lab.json(&["predict", "m.mercer", "new.csv", "--json"]);
+        let unknown = if labels[1] == "two" { 30 } else { 0 };
+        assert_eq!(report["errors"]["prediction"]["unknown_classes"], unknown, "{labels:?}");
+    }
+}
+
+fn four_digits(value: f64) -> String {
+    format!("{value:.4}").trim_end_matches('0').to_owned()
+}
+
+#[test]
+fn class_weights_match_by_text_or_by_number() {
+    let lab = Lab::new();
+    let fit = ["fit", "t.csv", "--target", "y", "--loss", "logistic", "--lambda", "0.01", "--json", "--class-weight"];
+    let objective = |weights: &str| number(&lab.json(&line(&[&fit, &[weights]])), "objective");
+    lab.file("t.csv", &written(["1", "2"], None));
+    let plain = objective("2=3");
+    assert!(["2.0=3", "+2=3", "2e0=3"].iter().all(|weights| objective(weights) == plain));
+    lab.file("t.csv", &written(["001", "002"], None));
+    assert!(["002=3", "2=3"].iter().all(|weights| objective(weights) == plain));
+    lab.file("t.csv", &written(["01", "1"], None));
+    assert_eq!(objective("1=3"), plain);
+    lab.file("t.csv", &written(["01", "001"], None));
+    let output = lab.fails(&line(&[&fit, &["1=3"]]), 1);
+    assert!(error(&output).contains("those of a class (001, 01)"), "{}", error(&output));
+}
+
+#[test]
+fn probabilities_of_reweighted_classes_are_called_so() {
+    let lab = lab();
+    let fit = ["fit", "t.csv", "--target", "is_cow", "--features", "a,b", "--lambda", "0.01", "--output", "m.mercer"];
+    let weights = ["--class-weight", "1=4"];
+    let stated = lab.ok(&line(&[&fit, &weights, &["--loss", "logistic"]]));
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let said = "probabilities are those of classes with these weights, not of the table";
+    assert!(words(&text(&stated)).contains(said), "{}", text(&stated));
+    let page = text(&lab.ok(&["inspect", "m.mercer"]));
+    assert!(page.contains("class weights 0 1, 1 4") && page.contains("of classes with these weights"), "{page}");
+    assert_eq!(lab.json(&["inspect", "m.mercer", "--json"])["class_weights"], serde_json::json!([1.0, 4.0]));
+    let report = lab.json(&line(&[&fit, &weights, &["--loss", "logistic", "--json"]]));
+    assert!(report["notes"][0].as_str().unwrap().contains(said), "{report}");
+    // Calibrated ones are those of the table.
+    let report = lab.json(&line(&[&fit, &weights, &["--loss", "hinge", "--probability", "--json"]]));
+    assert_eq!(report["notes"], serde_json::json!([]));
+    lab.ok(&["predict", "m.mercer", "t.csv", "--probability", "--output", "p.csv"]);
+    let mean = lab.numbers("p.csv", "probability_1").iter().sum::<f64>() / 90.0;
+    assert!((mean - 1.0 / 3.0).abs() < 0.05, "{mean}");
+    let page = text(&lab.ok(&["inspect", "m.mercer"]));
+    assert!(page.contains("class weights") && !page.contains("these weights"), "{page}");
+    assert!(lab.json(&line(&[&fit, &["--loss", "logistic", "--json"]]))["class_weights"].is_null());
+}
+
+/// Of more than two classes each has a model against the others, which the programs that are named must be told to do.
+#[test]
+fn conversions_name_programs_that_have_the_parameter() {
+    let lab = lab();
+    let fit = line(&[&["fit", "t.csv", "--lambda", "0.01"], &FEATURES]);
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let page = |more: &[&str]| words(&text(&lab.ok(&[&fit[..], more].concat())));
+    let logistic = ["--target", "kind", "--loss", "logistic", "--kernel", "linear"];
+    let found = page(&logistic);
+    assert!(found.contains("in scikit-learn's OneVsRestClassifier(LogisticRegression), lambda = "), "{found}");
+    assert!(found.contains("in glmnet with alpha = 0 for each class against the others"), "{found}");
+    let found = page(&[&logistic[..], &["--many-classes", "multinomial"]].concat());
+    assert!(found.contains("in scikit-learn's LogisticRegression, lambda = "), "{found}");
+    let found = page(&["--target", "kind", "--loss", "hinge"]);
+    assert!(found.contains("in scikit-learn's OneVsRestClassifier(SVC), gamma = "), "{found}");
+    let found = page(&["--target", "is_cow", "--loss", "hinge"]);
+    assert!(found.contains("in LIBSVM and scikit-learn's SVC, gamma = "), "{found}");
+    // LogisticRegression has no kernel, and none of its parameters is gamma.
+    let found = page(&["--target", "is_cow", "--loss", "logistic"]);
+    assert!(found.contains("LogisticRegression on features of the kernel, gamma = "), "{found}");
+    assert!(found.contains("in scikit-learn's rbf_kernel"), "{found}");
+    // At other exponents every class has a ridge of its own.
+    let found = page(&["--target", "kind", "--loss", "hinge", "--exponent", "1.5"]);
+    assert!(found.contains("the ridge of each class differs") && !found.contains("C = "), "{found}");
+}
+
+#[test]
+fn support_is_counted_where_rows_are_left_out() {
+    let lab = Lab::new();
+    let row = |i: usize| {
+        format!(
+            "{},{},{}\n",
+            (i % 8) as f64 + (i * 7 % 11) as f64 / 6.0,
+            i * 5 % 13,
+            ["a", "b", "c", "d", "e", "f", "g", "h"][i % 8]
+        )
+    };
+    lab.file("t.csv", &format!("x,z,y\n{}", (0..80).map(row).collect::<String>()));
+    let page = |loss: &str| {
+        text(&lab.ok(&["fit", "t.csv", "--target", "y", "--loss", loss, "--lambda", "0.01", "-o", "m.mercer"]))
+    };
+    let hinge = page("hinge");
+    let line = hinge.lines().find(|line| line.contains("support vectors")).unwrap();
+    assert!(line.contains("for each class from ") && line.contains(" of 80 rows are support vectors"), "{line}");
+    assert!(text(&lab.ok(&["inspect", "m.mercer"])).contains("support vectors"));
+    assert!(!page("logistic").contains("support vectors"));
+    assert!(!text(&lab.ok(&["inspect", "m.mercer"])).contains("support vectors"));
 }

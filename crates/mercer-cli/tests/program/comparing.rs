@@ -84,3 +84,56 @@ fn what_cannot_be_fitted_is_said_and_the_rest_goes_on() {
     assert_eq!(alone.status.code(), Some(1));
     assert!(error(&alone).starts_with("error: ") && error(&alone).contains("rows need"), "{}", error(&alone));
 }
+
+/// Numbers, groups and classes; every fifth row lacks a cell of `a`, and rows 3 and 4 their targets.
+fn with_gaps() -> String {
+    (0..60).fold("a,b,who,kind,y\n".to_owned(), |table, i| {
+        let cell = |is_missing: bool, text: String| if is_missing { String::new() } else { text };
+        let a = (i * 37 % 19) as f64;
+        // Rows with a gap are far off and of one class: they must not count.
+        let (kind, y) =
+            if i % 5 == 0 { ("odd", 1e4) } else { (["no", "yes"][usize::from(a > 9.0)], a + (i % 7) as f64) };
+        let (a, kind, y) = (cell(i % 5 == 0, a.to_string()), cell(i == 3, kind.into()), cell(i == 3, y.to_string()));
+        table + &format!("{a},{},s{},{kind},{y}\n", i % 7, i / 4)
+    })
+}
+
+#[test]
+fn all_methods_are_compared_on_the_rows_without_missing_cells() {
+    let lab = Lab::new();
+    lab.file("t.csv", &with_gaps());
+    let of_numbers = ["compare", "t.csv", "--target", "y", "--drop", "kind,who", "--methods", "mean,ridge,gaussian"];
+    let of_classes =
+        ["compare", "t.csv", "--target", "kind", "--drop", "y,who", "--methods", "majority,linear-logistic"];
+    for compare in [&of_numbers[..], &of_classes[..]] {
+        let refused = error(&lab.fails(compare, 1));
+        assert!(refused.contains("the cell is missing") && refused.contains("--missing drop"), "{refused}");
+        let dropped = line(&[compare, &["--missing", "drop", "--folds", "4"]]);
+        let report = lab.json(&line(&[&dropped, &["--json"]]));
+        assert_eq!((&report["rows"], &report["rows_dropped_missing"]), (&47.into(), &13.into()), "{report}");
+        let page = text(&lab.ok(&dropped));
+        assert!(page.contains("47 rows, target") && page.contains("13 rows left out: a cell is missing"), "{page}");
+        // As without those rows from the start.
+        let complete: Vec<String> =
+            with_gaps().lines().map(str::to_owned).filter(|line| !line.starts_with(',')).collect();
+        let complete: Vec<String> = complete.into_iter().filter(|line| !line.ends_with(",,")).collect();
+        lab.file("c.csv", &(complete.join("\n") + "\n"));
+        let again = line(&[&["compare", "c.csv"], &compare[2..], &["--folds", "4", "--json"]]);
+        assert_eq!(without_seconds(report)["methods"], without_seconds(lab.json(&again))["methods"]);
+    }
+    // A mean takes the place of a feature, and of nothing else.
+    let mean = line(&[&of_numbers, &["--missing", "mean"]]);
+    assert!(error(&lab.fails(&mean, 1)).contains("a mean cannot take its place"));
+}
+
+#[test]
+fn the_heading_names_groups() {
+    let lab = Lab::new();
+    lab.file("t.csv", &with_gaps());
+    let compare = ["compare", "t.csv", "--target", "y", "--drop", "kind", "--methods", "mean", "--missing", "drop"];
+    let page = text(&lab.ok(&line(&[&compare, &["--group", "who"]])));
+    assert!(page.contains("5 folds of whole groups (column who), the same for all methods"), "{page}");
+    let report = lab.json(&line(&[&compare, &["--group", "who", "--json"]]));
+    assert_eq!(report["group"], "who");
+    assert!(!text(&lab.ok(&compare)).contains("groups"));
+}

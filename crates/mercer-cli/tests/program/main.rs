@@ -1,5 +1,6 @@
 //! The program when everything is in order: reports, files, pipes, formats, threads, and the promises of its help.
 
+mod advice;
 mod automatic;
 mod certify;
 mod classes;

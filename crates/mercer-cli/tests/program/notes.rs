@@ -46,7 +46,8 @@ fn targets_that_look_like_classes() {
     // Classes that are fitted as classes, and numbers, need no word.
     for (column, more) in [(0, &["--loss", "logistic"][..]), (1, &["--kernel", "gaussian"])] {
         let noisy = |i: usize, a: f64| a + 0.1 * (i * i % 13) as f64;
-        let target = |i: usize, a: f64| if column == 0 { format!("{}", i % 2) } else { format!("{}", noisy(i, a)) };
+        let target =
+            |i: usize, a: f64| if column == 0 { format!("{}", u8::from(a > 0.0)) } else { format!("{}", noisy(i, a)) };
         lab.file("t.csv", &table(target));
         let report = lab.json(&[&["fit", "t.csv", "--target", "y", "--json"], more].concat());
         assert!(notes(&report).is_empty(), "{report}");
@@ -105,4 +106,47 @@ fn a_text_target_gets_advice_for_classes() {
         let advice = said.lines().last().unwrap().trim();
         assert!(advice.starts_with("if the column names classes: --loss logistic or --loss hinge"), "{first}: {said}");
     }
+}
+
+#[test]
+fn one_absurd_cell_of_a_feature_is_named_with_its_row() {
+    let lab = Lab::new();
+    let usual = table(|i, a| format!("{}", a + 0.1 * (i * i % 13) as f64));
+    let cell = |row: usize, text: &str| {
+        let lines = usual.lines().enumerate().map(|(i, line)| match line.rsplit_once(',') {
+            Some((start, y)) if i == row => format!("{},{text},{y}\n", start.split(',').next().unwrap()),
+            _ => format!("{line}\n"),
+        });
+        lines.collect::<String>()
+    };
+    lab.file("t.csv", &cell(33, "1e9"));
+    for more in [
+        &["--kernel", "gaussian"][..],
+        &["--budget", "5s"],
+        &["--method", "lasso"],
+        &["--loss", "huber", "--lambda", "0.01"],
+    ] {
+        said(&lab, more, &["feature b is 1000000000 in row 33", "98.33 % of the column's variance", "--na MARK"]);
+    }
+    // Also where the target is classes, and below rows that are left out.
+    let lines = cell(33, "-1e9").replacen("0.644217687237691,7,", "0.644217687237691,,", 1);
+    let classes = lines.lines().enumerate().map(|(i, line)| match line.rsplit_once(',') {
+        Some((start, y)) if i > 0 => format!("{start},{}\n", if y.starts_with('-') { "low" } else { "high" }),
+        _ => format!("{line}\n"),
+    });
+    lab.file("t.csv", &classes.collect::<String>());
+    said(&lab, &["--loss", "hinge", "--missing", "drop"], &["feature b is -1000000000 in row 33"]);
+    lab.file("t.csv", &usual);
+    assert!(notes(&lab.json(&["fit", "t.csv", "--target", "y", "-k", "gaussian", "--json"])).is_empty());
+}
+
+#[test]
+fn a_model_that_predicts_one_class_says_so() {
+    let lab = Lab::new();
+    lab.file("t.csv", &table(|i, _| if i % 10 == 3 { "yes".into() } else { "no".into() }));
+    let more = ["--loss", "hinge", "--kernel", "linear", "--lambda", "1000..2000:2", "--probability"];
+    said(&lab, &more, &["y: the model predicts no for every training row", "--class-weight"]);
+    lab.ok(&[&["fit", "t.csv", "--target", "y", "--output", "m.mercer"], &more[..]].concat());
+    lab.ok(&["predict", "m.mercer", "t.csv", "--probability", "--output", "p.csv"]);
+    assert!(lab.numbers("p.csv", "probability_yes").iter().all(|share| (share - 0.1).abs() < 1e-9));
 }

@@ -333,3 +333,82 @@ fn names_of_tables_keep_their_promise() {
         assert!(error(&output).contains("no table is written as .xyz"), "{command:?}: {}", error(&output));
     }
 }
+
+#[test]
+fn the_tolerance_of_the_range_is_said_and_dates_have_none() {
+    let lab = Lab::new();
+    let row = |i: usize, x: f64| format!("2021-{:02}-{:02},{x},{}\n", 1 + i / 28, 1 + i % 28, x + i as f64);
+    lab.file("t.csv", &format!("date,x,y\n{}", (0..40).map(|i| row(i, (i * 7 % 11) as f64)).collect::<String>()));
+    lab.ok(&["fit", "t.csv", "--target", "y", "--kernel", "gaussian", "-q", "-o", "m.mercer"]);
+    let note = |rows: &str| {
+        lab.file("n.csv", &format!("date,x,y\n{rows}"));
+        error(&lab.ok(&["predict", "m.mercer", "n.csv", "-o", "p.csv"]))
+    };
+    // x is 0 … 10 in training, and a tenth of that range is 1.
+    let said = note(&[row(0, 12.0), row(1, 10.5), row(2, 10.9), row(3, 5.0)].concat());
+    assert!(
+        said.contains("1 of 4 rows is outside the range of the training rows by more than a tenth of it"),
+        "{said}"
+    );
+    assert!(said.contains("; 2 more rows are outside by less"), "{said}");
+    // The last training day is 2021-02-12.
+    let said = note(&[row(40, 5.0), row(30, 10.5), row(44, 5.0)].concat());
+    assert!(said.contains("2 of 3 rows are outside the range of the training rows, where"), "{said}");
+    assert!(said.contains("date is 2021-02-17 in row 3, training had 2021-01-01 … 2021-02-12"), "{said}");
+    assert!(said.contains("; 1 more row is outside by less"), "{said}");
+    let said = note(&[row(40, 5.0), row(3, 15.0)].concat());
+    assert!(said.contains("outside the range of the training rows (numbers by more than a tenth of it)"), "{said}");
+    let report = lab.json(&["predict", "m.mercer", "n.csv", "--json"]);
+    assert_eq!(report["outside"]["rows"], serde_json::json!([1, 2]));
+    assert_eq!(report["outside"]["columns"][0]["unit"], "days since 1970-01-01");
+    assert_eq!(report["outside"]["within_tolerance"], 0);
+}
+
+#[test]
+fn a_target_that_cannot_be_scored_is_named() {
+    let lab = Lab::new();
+    let table = |rows: usize, y: &dyn Fn(usize) -> String| {
+        format!("x,y\n{}", (0..rows).map(|i| format!("{},{}\n", i % 50, y(i))).collect::<String>())
+    };
+    let number = |i: usize| format!("{}", 2 * (i % 50) + i % 3);
+    lab.file("t.csv", &table(50, &number));
+    lab.ok(&["fit", "t.csv", "--target", "y", "--kernel", "linear", "-q", "-o", "m.mercer"]);
+    let predict = |name: &str| error(&lab.ok(&["predict", "m.mercer", name, "-o", "p.csv"]));
+    lab.file("oops.csv", &table(50, &|i| if i == 1 { "oops".into() } else { number(i) }));
+    let said = predict("oops.csv");
+    assert!(said.contains("note: y is not scored: row 2, \"oops\" is not a number"), "{said}");
+    assert!(!said.contains("RMSE"), "{said}");
+    let report = lab.json(&["predict", "m.mercer", "oops.csv", "--json"]);
+    assert_eq!(report["not_scored"], serde_json::json!(["y is not scored: row 2, \"oops\" is not a number"]));
+    // In a table that is read in parts, wherever the cell is.
+    for place in [1, 9_000, 39_000] {
+        lab.file("long.csv", &table(40_000, &|i| if i == place { "oops".into() } else { number(i) }));
+        let said = predict("long.csv");
+        assert!(said.contains(&format!("y is not scored: row {}, \"oops\"", place + 1)), "{said}");
+        assert!(!said.contains("RMSE"), "{said}");
+    }
+    lab.file("gap.csv", &table(50, &|i| if i == 1 { String::new() } else { number(i) }));
+    let said = predict("gap.csv");
+    assert!(said.contains("RMSE") && said.contains("(on 49 of 50 rows)"), "{said}");
+    assert!(!predict("t.csv").contains("(on "));
+    // Kilograms are no pounds, and no target is no trouble.
+    lab.file("kg.csv", &table(50, &|i| number(i) + " kg"));
+    assert!(predict("kg.csv").contains("y is not scored: its numbers are in kg here, and training had plain numbers"));
+    lab.file("none.csv", &table(50, &|_| String::new()));
+    assert!(!predict("none.csv").contains("scored"));
+}
+
+#[test]
+#[cfg(unix)]
+fn results_can_go_to_devices_and_pipes() {
+    let lab = Lab::with_table("sinc", 30);
+    lab.ok(&["fit", "t.csv", "--target", "y", "--kernel", "gaussian", "-q", "-o", "/dev/null"]);
+    lab.ok(&["fit", "t.csv", "--target", "y", "--kernel", "gaussian", "-q", "-o", "m.mercer"]);
+    lab.ok(&["predict", "m.mercer", "t.csv", "-q", "-o", "/dev/null"]);
+    lab.ok(&["compare", "t.csv", "--target", "y", "--methods", "mean", "-q", "-o", "/dev/null"]);
+    lab.ok(&["predict", "m.mercer", "t.csv", "-q", "-o", "p.csv"]);
+    let piped = lab.shell("mercer predict m.mercer t.csv -q -o /dev/stdout | cmp - p.csv");
+    assert!(piped.status.success(), "{}", text(&piped));
+    let piped = lab.shell("mercer predict m.mercer t.csv -q -o >(cat > q.csv); wait $!; cmp q.csv p.csv");
+    assert!(piped.status.success(), "{} {}", text(&piped), error(&piped));
+}

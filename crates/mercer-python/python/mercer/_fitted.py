@@ -24,7 +24,7 @@ Numbers = NDArray[np.float64]
 
 
 class ExtrapolationWarning(UserWarning):
-    """Rows to be predicted are outside the range of the training rows, by more than a tenth of it: no error was measured there."""
+    """Rows to be predicted are outside the range of the training rows (numbers by more than a tenth of it): no error was measured there."""
 
 
 class FittedModel:

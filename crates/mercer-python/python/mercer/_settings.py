@@ -54,3 +54,4 @@ class LossSettings(TypedDict):
     multinomial: bool
     probabilities: bool
     non_crossing: bool
+    class_weights: list[tuple[str, float]]

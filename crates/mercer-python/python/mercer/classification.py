@@ -43,17 +43,25 @@ class _Classifier(ClassifierMixin, MercerEstimator):  # type: ignore[misc]
         check_classification_targets(y)
         check_consistent_length(_Length(_tables.samples(X)), y)
         weights = self._weights(sample_weight, X)
-        if self.class_weight is not None:
-            weights = compute_sample_weight(self.class_weight, y) * (1.0 if weights is None else weights)
-        used = y if weights is None else y[weights > 0]
+        of_class = None if self.class_weight is None else compute_sample_weight(self.class_weight, y)
+        own = np.ones(len(y)) if weights is None else weights
+        product = weights if of_class is None else self._weights(of_class * own, X)
+        # Rows of a class of weight 0 are left out. Other class weights are not those of the rows, by which probabilities are calibrated.
+        if of_class is not None and np.any(of_class == 0):
+            weights = np.where(of_class > 0, own, 0.0)
+        used = y if product is None else y[product > 0]
         classes = np.unique(used)
         if len(classes) < 2:
             only = repr(classes[0].item() if hasattr(classes[0], "item") else classes[0]) if len(classes) else "none"
             raise ValueError(f"there must be at least two classes; the rows have 1 class: {only}")
         loss, switches = self._loss()
-        rows = self._rows(X, _Name(name), weights, labels=_labels(y, classes))
-        choosing = self._choosing([self._kernel(rows.gate.x)], self.__dict__["exponent"], penalty_of(self, rows.total))
-        settings = loss_settings([loss], self.__dict__["tolerance"], **switches)
+        labels = _labels(y, classes)
+        rows = self._rows(X, _Name(name), weights, labels=labels)
+        total = rows.total if of_class is None or product is None else float(product.sum())
+        first = [int(np.argmax(y == one)) for one in classes]
+        named = [] if of_class is None else [(_text(labels[row]), float(of_class[row])) for row in first]
+        choosing = self._choosing([self._kernel(rows.gate.x)], self.__dict__["exponent"], penalty_of(self, total))
+        settings = loss_settings([loss], self.__dict__["tolerance"], class_weights=named, **switches)
         self._accept(_core.fit_loss(rows.gate.table, rows.columns, self._reading(), choosing, settings))
         self.classes_ = classes
         self._is_single = len(classes) == 2
@@ -112,6 +120,11 @@ def _labels(y: NDArray[Any], classes: NDArray[Any]) -> list[str] | Numbers:
     return np.asarray(np.searchsorted(classes, y), dtype=np.float64)
 
 
+def _text(label: Any) -> str:
+    """A label as the core names its class: text, or the digits of a number."""
+    return label if isinstance(label, str) else repr(float(label))
+
+
 class SVC(_Classifier):
     """The support vector machine: ``(1/W) sum w max(0, 1 - y (f(x) + b)) + reg_lambda * norm(f)**exponent``.
 
@@ -122,7 +135,8 @@ class SVC(_Classifier):
     kernel, gamma, degree, coef0 : as in :class:`mercer.PowerRidge`.
     reg_lambda : λ, or the criterion that chooses it (``"kfold:5"``, or the approximate ``"loo"``).
     C : as scikit-learn and LIBSVM spell it, ``reg_lambda = 1/(2 C W)``. Neither given is ``C=1``; both are an error.
-    class_weight : ``"balanced"`` or a dictionary, times the weights of the rows.
+    class_weight : ``"balanced"`` or a dictionary, times the weights of the rows. Calibrated probabilities are those of the rows
+        without it; probabilities of :class:`KernelLogistic` are those of the reweighted classes.
     probability : whether probabilities are calibrated on held-out rows.
     squared : the squared hinge loss.
 

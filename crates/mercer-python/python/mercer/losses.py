@@ -13,7 +13,9 @@ from ._settings import LossSettings
 from ._spelling import Penalty
 
 
-def loss_settings(losses: list[str], tolerance: float, **switches: bool) -> LossSettings:
+def loss_settings(
+    losses: list[str], tolerance: float, class_weights: Sequence[tuple[str, float]] = (), **switches: bool
+) -> LossSettings:
     """What the core wants to know of a loss."""
     return LossSettings(
         losses=losses,
@@ -21,6 +23,7 @@ def loss_settings(losses: list[str], tolerance: float, **switches: bool) -> Loss
         multinomial=switches.get("multinomial", False),
         probabilities=switches.get("probabilities", False),
         non_crossing=switches.get("non_crossing", False),
+        class_weights=list(class_weights),
     )
 
 

@@ -51,6 +51,17 @@ pub enum Error {
         got: String,
     },
 
+    /// A setting that has no meaning together with the others.
+    #[error("{setting} cannot be combined with {with}: {because}")]
+    Combination {
+        /// The setting.
+        setting: String,
+        /// What it was combined with.
+        with: String,
+        /// The reason.
+        because: String,
+    },
+
     /// A spec such as `0.5*linear + gaussian` could not be read.
     #[error("cannot read {spec:?}: expected {expected} at character {at}")]
     Syntax {

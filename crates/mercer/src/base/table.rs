@@ -82,6 +82,14 @@ impl Arguments {
     }
 }
 
+/// Reads a spec that is one member of an axis: `name` or `name(parameter=value, …)`.
+pub fn parse<T>(axis: &'static str, entries: &[&Entry<T>], spec: &str) -> Result<T> {
+    let mut reader = Reader::new(spec.trim());
+    let (name, values) = reader.member()?;
+    reader.expect_end()?;
+    build(axis, entries, &name, values)
+}
+
 /// Finds a member by name and makes it; an unknown name or parameter is answered with the known ones.
 pub(crate) fn build<T>(
     axis: &'static str,

@@ -5,13 +5,18 @@ pub(crate) mod judge;
 mod lambdas;
 mod landmarks;
 mod narrow;
+mod one_target;
 mod tridiagonal_judge;
 
 pub(crate) use band_judge::{BandJudge, suits as suits_band};
 pub use judge::Score;
 pub(crate) use judge::{Extras, Judge};
-pub(crate) use lambdas::{lambdas_along, useful_ridges};
+pub(crate) use lambdas::lambdas_along;
+#[doc(hidden)]
+pub use lambdas::useful_ridges;
 pub(crate) use landmarks::compared_landmarks;
+#[doc(hidden)]
+pub use one_target::{best_for_target, scores_of_target};
 pub(crate) use tridiagonal_judge::TridiagonalJudge;
 
 use crate::path::Curve;

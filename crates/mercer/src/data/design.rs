@@ -3,6 +3,7 @@
 use super::encoder::{Encoder, Encoding, Feature, Missing, Scale, TextAs, not_a_number};
 use super::facts::{Fact, Facts, LeftOut};
 use super::frame::{Column, Frame};
+use super::odd::{OddCell, odd_cells};
 use crate::base::error::{Error, Result};
 use crate::data::Points;
 use crate::linalg::{Matrix, exponent_of};
@@ -49,10 +50,14 @@ pub struct Design {
     pub(crate) unexpanded: Option<Points>,
     /// The place of each row in the table, from 0.
     pub(crate) table_rows: Vec<usize>,
+    /// Cells of features that are out of all proportion.
+    pub(crate) odd_cells: Vec<OddCell>,
     /// Rows that were left out because a cell is missing.
     pub dropped_missing: usize,
     /// Rows that were left out because their weight is 0.
     pub dropped_weightless: usize,
+    /// The column of dates that falls from row to row, if there is one (see [`Frame::runs_backwards`]).
+    pub runs_backwards: Option<String>,
 }
 
 impl Design {
@@ -63,6 +68,7 @@ impl Design {
             Encoder::learn(frame, (&names, roles.features.is_some()), &roles.categorical, rows, weights, encoding)
         };
         let mut design = Design::read(frame, roles, &names, encoding.missing, learn)?;
+        design.odd_cells = odd_cells(frame, &design.encoder.features, &design.table_rows, design.weights.as_deref());
         let row_names = frame.names().iter().filter(|name| roles.features.is_none() && names_rows(frame, name));
         let row_names = row_names.map(|name| (name.clone(), LeftOut::RowNames));
         design.encoder.facts.left_out.splice(0..0, row_names);
@@ -99,7 +105,7 @@ impl Design {
         let must_be_whole = roles.targets.iter().chain(&roles.weight);
         let (mut rows, dropped_missing) = complete_rows(frame, names, must_be_whole, missing)?;
         if rows.is_empty() {
-            return Err(Error::Empty(format!("all {dropped_missing} rows have a missing cell; none is left")));
+            return Err(no_row_left(dropped_missing));
         }
         let mut dropped_weightless = 0;
         if let (Some(cells), Some(name)) = (weight, &roles.weight) {
@@ -147,8 +153,10 @@ impl Design {
             groups_are_folds: roles.groups_are_folds,
             unexpanded: None,
             table_rows: rows,
+            odd_cells: Vec::new(),
             dropped_missing,
             dropped_weightless,
+            runs_backwards: frame.runs_backwards().map(str::to_owned),
         })
     }
 
@@ -172,8 +180,10 @@ impl Design {
             groups: None,
             groups_are_folds: false,
             unexpanded: None,
+            odd_cells: Vec::new(),
             dropped_missing: 0,
             dropped_weightless: 0,
+            runs_backwards: None,
         }
     }
 
@@ -254,8 +264,10 @@ impl Design {
             groups_are_folds: self.groups_are_folds,
             unexpanded: self.unexpanded.as_ref().map(|points| points.subset(rows)),
             table_rows: rows.iter().map(|row| self.table_rows[*row]).collect(),
+            odd_cells: self.odd_cells.clone(),
             dropped_missing: 0,
             dropped_weightless: 0,
+            runs_backwards: self.runs_backwards.clone(),
         }
     }
 
@@ -385,12 +397,10 @@ fn feature_names(frame: &Frame, roles: &Roles) -> Result<Vec<String>> {
 }
 
 /// Whether a column holds the names of rows: it has no name of its own, as R and pandas write it, or the one that pandas
-/// gives to such a column and numbers that count.
+/// gives to such a column and whole numbers that rise, as they do in every part of a table that counts its rows.
 fn names_rows(frame: &Frame, name: &str) -> bool {
-    let counts = |cells: &[f64]| {
-        let first = cells.first().copied().unwrap_or(f64::NAN);
-        (first == 0.0 || first == 1.0) && cells.iter().enumerate().all(|(row, x)| *x == first + row as f64)
-    };
+    let counts =
+        |cells: &[f64]| cells.iter().all(|x| x.fract() == 0.0) && cells.windows(2).all(|pair| pair[0] < pair[1]);
     match (name, frame.column(name)) {
         ("", _) => true,
         ("Unnamed: 0", Ok(Column::Number(cells))) => counts(cells),
@@ -458,6 +468,21 @@ fn usable_weights(name: &str, cells: &[f64], rows: &[usize]) -> Result<(Vec<f64>
     }
     let power = exponent_of(largest);
     Ok((rows.iter().map(|&row| libm::ldexp(cells[row], -power)).collect(), libm::ldexp(1.0, power)))
+}
+
+/// The rows that a fit with these roles keeps: those without a missing cell where `missing` leaves rows out, all others
+/// otherwise. What [`Design::new`] refuses is refused.
+pub fn rows_in_use(frame: &Frame, roles: &Roles, missing: Missing) -> Result<Vec<usize>> {
+    let names = feature_names(frame, roles)?;
+    let (rows, left_out) = complete_rows(frame, &names, roles.targets.iter().chain(&roles.weight), missing)?;
+    if rows.is_empty() && left_out > 0 {
+        return Err(no_row_left(left_out));
+    }
+    Ok(rows)
+}
+
+fn no_row_left(rows: usize) -> Error {
+    Error::Empty(format!("all {rows} rows have a missing cell; none is left"))
 }
 
 /// The rows to be used, and how many are left out because a cell is missing.

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+use super::labels::Labels;
 use super::reading::{self, Marks, Reading};
 use crate::base::error::{Error, Result, nearest};
 
@@ -52,6 +53,8 @@ pub struct Frame {
     written: Vec<Option<Written>>,
     /// For columns whose numbers may mean something else: the row (from 0), and what they may mean.
     doubts: HashMap<usize, (usize, String)>,
+    /// For the column of plain numbers that names classes: its place, and how the numbers were written.
+    labels: Option<Box<(usize, Labels)>>,
 }
 
 /// Numbers as they were written.
@@ -145,8 +148,19 @@ impl Frame {
             frame.columns[*place] = column;
             frame.written[*place] = None;
             frame.doubts.remove(place);
+            frame.labels = frame.labels.filter(|labels| labels.0 != *place);
         }
         Ok(frame)
+    }
+
+    /// How the numbers of a column were written, if that is known.
+    pub(super) fn labels(&self, name: &str) -> Option<&Labels> {
+        let place = self.places.get(name)?;
+        self.labels.as_ref().filter(|labels| labels.0 == *place).map(|labels| &labels.1)
+    }
+
+    pub(super) fn keep_labels(&mut self, name: &str, labels: Labels) {
+        self.labels = self.places.get(name).map(|place| Box::new((*place, labels)));
     }
 
     /// How its texts write numbers.
@@ -179,6 +193,29 @@ impl Frame {
     pub fn texts(&self, name: &str) -> Option<&[Option<String>]> {
         let written = self.places.get(name).and_then(|place| self.written[*place].as_ref())?;
         Some(&written.texts)
+    }
+
+    /// A column of dates that falls from row to row, where no other rises: the table runs backwards in time.
+    pub fn runs_backwards(&self) -> Option<&str> {
+        /// Two rows have an order by chance.
+        const FEWEST: usize = 3;
+        let mut found = None;
+        for (name, column) in
+            self.iter().filter(|(name, _)| matches!(self.reading(name), Reading::Date | Reading::Instant))
+        {
+            let Column::Number(cells) = column else { continue };
+            let cells: Vec<f64> = cells.iter().copied().filter(|cell| !cell.is_nan()).collect();
+            if cells.len() < FEWEST || cells.first() == cells.last() {
+                continue;
+            }
+            if cells.is_sorted() {
+                return None;
+            }
+            if found.is_none() && cells.is_sorted_by(|a, b| a >= b) {
+                found = Some(name);
+            }
+        }
+        found
     }
 
     /// Records that the numbers of the column at this place may mean something else, at this row (from 0).
@@ -263,6 +300,7 @@ impl Frame {
             }
         }
         self.rows += other.rows;
+        self.labels = None;
         Ok(())
     }
 
@@ -282,6 +320,7 @@ impl Frame {
             marks: self.marks,
             written: self.written.iter().map(|written| written.as_ref().map(selected)).collect(),
             doubts: self.doubts.clone(),
+            labels: self.labels.as_ref().map(|labels| Box::new((labels.0, labels.1.select_rows(rows)))),
         }
     }
 

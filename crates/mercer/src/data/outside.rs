@@ -4,10 +4,11 @@ use std::fmt;
 
 use super::encoder::{Encoder, Feature};
 use super::frame::Frame;
+use super::reading::Reading;
 use crate::base::error::Result;
 
-/// A cell counts as outside from this share of the range beyond its ends: of new rows that are drawn alike, some always exceed the
-/// training rows by a little.
+/// A number counts as outside from this share of the range beyond its ends: of new rows that are drawn alike, some always exceed the
+/// training rows by a little. Dates and times have no such tolerance.
 pub const MARGIN: f64 = 0.1;
 /// Rows and columns that a sentence names.
 const NAMED: usize = 5;
@@ -21,6 +22,8 @@ pub struct Outside {
     pub rows: Vec<usize>,
     /// The columns that have one, in the order of the features.
     pub columns: Vec<OutsideColumn>,
+    /// How many other rows have a number outside, none of them by more than [`MARGIN`].
+    pub within_tolerance: usize,
 }
 
 /// A column with cells outside.
@@ -28,6 +31,8 @@ pub struct Outside {
 pub struct OutsideColumn {
     /// Its name.
     pub column: String,
+    /// What its numbers stand for.
+    pub reading: Reading,
     /// The least and the largest number of the training rows.
     pub range: [f64; 2],
     /// How many rows are outside.
@@ -37,9 +42,17 @@ pub struct OutsideColumn {
 }
 
 impl OutsideColumn {
+    fn is_moment(&self) -> bool {
+        is_moment(&self.reading)
+    }
+
     fn distance(&self) -> f64 {
         beyond(self.range, self.farthest.1)
     }
+}
+
+fn is_moment(reading: &Reading) -> bool {
+    matches!(reading, Reading::Date | Reading::Instant | Reading::Time)
 }
 
 /// How far a number is beyond a range.
@@ -48,21 +61,25 @@ fn beyond([low, high]: [f64; 2], value: f64) -> f64 {
 }
 
 impl Encoder {
-    /// The rows of a table with a number farther beyond the training range of its column than a tenth of that range. `None` where the ranges are not
+    /// The rows of a table with a number farther beyond the training range of its column than a tenth of that range, or a
+    /// date or time beyond it. `None` where the ranges are not
     /// known: of models from older files, and of those that were fitted to rows in parts. Constant columns, which a model ignores, do not count.
     pub fn outside(&self, frame: &Frame) -> Result<Option<Outside>> {
         if self.facts.ranges.is_empty() {
             return Ok(None);
         }
         let mut is_outside = vec![false; frame.rows()];
+        let mut is_beyond = vec![false; frame.rows()];
         let mut columns = Vec::new();
         for feature in &self.features {
             let Feature::Number { name, log: None, .. } = feature else { continue };
             let Some(range) = self.facts.ranges.get(name).copied().filter(|_| !feature.is_constant()) else { continue };
-            let margin = MARGIN * (range[1] - range[0]);
+            let reading = self.facts.reading(name);
+            let margin = if is_moment(reading) { 0.0 } else { MARGIN * (range[1] - range[0]) };
             let (mut rows, mut farthest) = (0, (0, f64::NAN));
             for (row, cell) in self.numbers(frame, name)?.iter().enumerate() {
                 // Cells that are missing are within.
+                is_beyond[row] |= beyond(range, *cell) > 0.0;
                 if beyond(range, *cell) > margin {
                     (rows, is_outside[row]) = (rows + 1, true);
                     if rows == 1 || beyond(range, *cell) > beyond(range, farthest.1) {
@@ -71,11 +88,12 @@ impl Encoder {
                 }
             }
             if rows > 0 {
-                columns.push(OutsideColumn { column: name.clone(), range, rows, farthest });
+                columns.push(OutsideColumn { column: name.clone(), reading: reading.clone(), range, rows, farthest });
             }
         }
         let rows = (0..frame.rows()).filter(|row| is_outside[*row]).collect();
-        Ok(Some(Outside { of: frame.rows(), rows, columns }))
+        let within_tolerance = (0..frame.rows()).filter(|row| is_beyond[*row] && !is_outside[*row]).count();
+        Ok(Some(Outside { of: frame.rows(), rows, columns, within_tolerance }))
     }
 }
 
@@ -90,6 +108,7 @@ impl Outside {
     pub fn joined(mut self, next: Outside) -> Self {
         let above = self.of;
         self.of += next.of;
+        self.within_tolerance += next.within_tolerance;
         self.rows.extend(next.rows.iter().map(|row| row + above));
         for mut column in next.columns {
             column.farthest.0 += above;
@@ -107,14 +126,19 @@ impl Outside {
     }
 }
 
-/// `3 of 40 rows are outside the range of the training rows, …`
+/// `3 of 40 rows are outside the range of the training rows by more than a tenth of it, …`
 impl fmt::Display for Outside {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let rows = if self.of == 1 { "row" } else { "rows" };
         let are = if self.rows.len() == 1 { "is" } else { "are" };
+        let tolerance = match self.columns.iter().filter(|column| column.is_moment()).count() {
+            0 => " by more than a tenth of it",
+            moments if moments < self.columns.len() => " (numbers by more than a tenth of it)",
+            _ => "",
+        };
         write!(
             f,
-            "{} of {} {rows} {are} outside the range of the training rows, where predictions are extrapolated and no error was measured: ",
+            "{} of {} {rows} {are} outside the range of the training rows{tolerance}, where predictions are extrapolated and no error was measured: ",
             self.rows.len(),
             self.of
         )?;
@@ -130,10 +154,10 @@ impl fmt::Display for Outside {
                 f,
                 "{comma}{} is {} in row {}, training had {} … {}{in_all}",
                 column.column,
-                number(cell),
+                column.reading.shown(cell),
                 row + 1,
-                number(low),
-                number(high)
+                column.reading.shown(low),
+                column.reading.shown(high)
             )?;
         }
         if self.columns.len() > NAMED {
@@ -144,10 +168,10 @@ impl fmt::Display for Outside {
             let more = if self.rows.len() > NAMED { ", …" } else { "" };
             write!(f, "; rows {}{more}", named.join(", "))?;
         }
-        Ok(())
+        match self.within_tolerance {
+            0 => Ok(()),
+            1 => write!(f, "; 1 more row is outside by less"),
+            more => write!(f, "; {more} more rows are outside by less"),
+        }
     }
-}
-
-fn number(value: f64) -> String {
-    if value == 0.0 || (1e-4..1e15).contains(&value.abs()) { value.to_string() } else { format!("{value:e}") }
 }

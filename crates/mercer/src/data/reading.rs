@@ -91,6 +91,20 @@ impl Reading {
         }
     }
 
+    /// A number as the table writes it: `2021-04-04`, `2021-04-04 13:30`, `13:30`, or the number itself.
+    pub fn shown(&self, value: f64) -> String {
+        let written = match self {
+            Reading::Number | Reading::Unit(_) => None,
+            Reading::Date => moment::date_and_time(value),
+            Reading::Instant => moment::date_and_time(value).map(|text| text + "Z"),
+            Reading::Time => moment::clock(value),
+        };
+        written.unwrap_or_else(|| match value.abs() {
+            size if size == 0.0 || (1e-4..1e15).contains(&size) => value.to_string(),
+            _ => format!("{value:e}"),
+        })
+    }
+
     /// Why a text cannot be read in this way.
     pub(crate) fn refusal(&self, text: &str, marks: Marks) -> String {
         let shown = crate::base::error::abbreviated(text);

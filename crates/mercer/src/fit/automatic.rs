@@ -30,14 +30,13 @@ pub(crate) use search::DECOMPOSED_ROWS;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::base::error::{Error, Result};
 use crate::base::journal::SharedJournal;
 use crate::base::watch::Observer;
 use crate::data::{Missing, Scale, TextAs};
+use crate::fit::Reduce;
 use crate::fit::after::importance::Importance;
-use crate::fit::{Fitted, Reduce};
 use crate::space::low_rank::Landmarks;
-use crate::term::criterion::{Criterion, FoldRule};
+use crate::term::criterion::FoldRule;
 
 /// The time that a search may take where nothing is said.
 pub const BUDGET: Duration = Duration::from_secs(60);
@@ -58,9 +57,9 @@ pub struct Standing {
 /// Follows a search.
 pub type SearchObserver = Arc<dyn Fn(&Standing) + Send + Sync>;
 
-/// Settings of an automatic fit.
+/// What the front door knows of an automatic fit; [`Fit`](super::Fit) says what each setting means.
 #[derive(Clone)]
-pub struct Automatic {
+pub(crate) struct Automatic {
     pub(crate) budget: Duration,
     pub(crate) exponents: Vec<f64>,
     pub(crate) offset: bool,
@@ -77,11 +76,9 @@ pub struct Automatic {
     pub(crate) journal: Option<SharedJournal>,
 }
 
-/// What came out of it.
-#[derive(Debug, Clone)]
-pub struct Automated {
-    /// The model with everything that was found out about it.
-    pub fitted: Fitted,
+/// What an automatic search did.
+#[derive(Debug, Clone, Default)]
+pub struct Found {
     /// What was tried, in order.
     pub trials: Vec<Trial>,
     /// Whether the budget ended the search before everything was tried.
@@ -136,122 +133,5 @@ impl Metric {
             Metric::Each => "per feature",
             Metric::Full => "full",
         }
-    }
-}
-
-impl Default for Automatic {
-    fn default() -> Self {
-        Automatic::new()
-    }
-}
-
-impl Automatic {
-    /// A budget of a minute, everything else as [`Fit`](crate::Fit) has it, features standardised.
-    pub fn new() -> Self {
-        Automatic {
-            budget: BUDGET,
-            exponents: vec![1.0, 1.5, 2.0, 2.5],
-            offset: true,
-            missing: Missing::Error,
-            text_as: TextAs::OneHot,
-            memory: None,
-            reduce: Reduce::IfNeeded,
-            landmarks_by: None,
-            clip: false,
-            forward: None,
-            seed: 1,
-            observer: None,
-            search_observer: None,
-            journal: None,
-        }
-    }
-
-    /// The time that the search may take; the final fit may add a little.
-    pub fn budget(self, budget: Duration) -> Self {
-        Automatic { budget, ..self }
-    }
-
-    /// Exponents to choose from, rising.
-    pub fn exponents(self, exponents: &[f64]) -> Self {
-        Automatic { exponents: exponents.to_vec(), ..self }
-    }
-
-    /// Without the offset b.
-    pub fn without_offset(self) -> Self {
-        Automatic { offset: false, ..self }
-    }
-
-    /// What is done about missing cells.
-    pub fn missing(self, missing: Missing) -> Self {
-        Automatic { missing, ..self }
-    }
-
-    /// How text columns are read.
-    pub fn text_as(self, text_as: TextAs) -> Self {
-        Automatic { text_as, ..self }
-    }
-
-    /// Bytes that may be used.
-    pub fn memory(self, bytes: u64) -> Self {
-        Automatic { memory: Some(bytes), ..self }
-    }
-
-    /// At most this many landmarks in the place of all rows.
-    pub fn rank(self, rank: usize) -> Self {
-        Automatic { reduce: Reduce::ToRank(rank), ..self }
-    }
-
-    /// As many landmarks as predictions this close to the exact ones need; see [`Fit::accuracy`](crate::Fit::accuracy).
-    pub fn accuracy(self, accuracy: f64) -> Self {
-        Automatic { reduce: Reduce::ToAccuracy(accuracy), ..self }
-    }
-
-    /// All rows, however many there are.
-    pub fn exact(self) -> Self {
-        Automatic { reduce: Reduce::Never, ..self }
-    }
-
-    /// How landmarks are chosen; see [`Fit::landmarks_by`](crate::Fit::landmarks_by).
-    pub fn landmarks_by(self, by: Landmarks) -> Self {
-        Automatic { landmarks_by: Some(by), ..self }
-    }
-
-    /// Keeps predictions within the range of the targets; see [`Fit::clip`](crate::Fit::clip). All held-out errors count them so.
-    pub fn clip(self) -> Self {
-        Automatic { clip: true, ..self }
-    }
-
-    /// Rows are in order of time: candidates, the exponent and λ are judged by forward chaining, which predicts blocks of rows from earlier
-    /// ones. Many candidates are compared on the latest rows; no row is held out by itself.
-    ///
-    /// Refused unless the rule is one of forward chaining.
-    pub fn in_time_order(self, rule: FoldRule) -> Result<Self> {
-        match rule.is_forward() {
-            true => Ok(Automatic { forward: Some(rule), ..self }),
-            false => {
-                let must = "forward chaining, such as forward(folds=5)";
-                Err(Error::argument("the order of time", must, Criterion::KFold(rule).spec()))
-            }
-        }
-    }
-
-    /// The seed of folds and subsets.
-    pub fn seed(self, seed: u64) -> Self {
-        Automatic { seed, ..self }
-    }
-
-    /// Told of every stage; may stop the search.
-    pub fn observer(self, observer: Observer) -> Self {
-        Automatic { observer: Some(observer), ..self }
-    }
-
-    /// Called whenever a candidate was learned or judged.
-    pub fn search_observer(self, observer: SearchObserver) -> Self {
-        Automatic { search_observer: Some(observer), ..self }
-    }
-
-    /// Remembers finished pieces of work.
-    pub fn journal(self, journal: SharedJournal) -> Self {
-        Automatic { journal: Some(journal), ..self }
     }
 }

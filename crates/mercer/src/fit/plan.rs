@@ -48,6 +48,12 @@ pub enum Method {
     Features,
     /// Newton's method for all classes at once.
     Multinomial,
+    /// Least squares without penalty, by QR of the features.
+    LeastSquares,
+    /// λ‖Γw‖², by QR of the stacked matrix; of sparse rows, by a factor of the smaller square or conjugate gradients.
+    Tikhonov,
+    /// Penalties with an ℓ₁ norm, by coordinate descent with a duality gap.
+    CoordinateDescent,
 }
 
 impl Method {
@@ -71,6 +77,9 @@ impl Method {
             Method::Features => "Newton's method or an interior point on the features",
             Method::Newton => "Newton's method on the Gram matrix",
             Method::Multinomial => "Newton's method on the Gram matrix, all classes at once",
+            Method::LeastSquares => "least squares by QR of the features",
+            Method::Tikhonov => "QR of the features stacked on the penalty",
+            Method::CoordinateDescent => "coordinate descent with a duality gap",
         }
     }
 }
@@ -147,7 +156,10 @@ pub(crate) fn bytes_of(method: Method, shape: &Shape) -> u64 {
         | Method::DualOnDemand
         | Method::Newton
         | Method::Features
-        | Method::Multinomial => square.saturating_mul(2),
+        | Method::Multinomial
+        | Method::LeastSquares
+        | Method::Tikhonov
+        | Method::CoordinateDescent => square.saturating_mul(2),
     }
 }
 
@@ -377,6 +389,15 @@ pub fn available_memory() -> u64 {
         _ => u64::MAX,
     };
     system.min(group) / 10 * 9
+}
+
+/// What the check of a plan says of memory alone.
+pub(crate) fn fits(checked: Result<()>) -> Result<bool> {
+    match checked {
+        Ok(()) => Ok(true),
+        Err(Error::Memory { .. }) => Ok(false),
+        Err(other) => Err(other),
+    }
 }
 
 #[cfg(test)]

@@ -44,7 +44,8 @@ pub use losses::Losses;
 
 use crate::base::error::{Error, Result};
 use crate::data::{Column, Frame, Roles};
-use crate::fit::{Fit, Fitted};
+use crate::fit::squares::SquaredFit;
+use crate::fit::{Engine, Fit, Fitted, Reduce};
 use crate::model::Model;
 use learner::{Learner, Limits, Read};
 use scales::Kept;
@@ -52,7 +53,7 @@ use scales::Kept;
 /// A model that learns row by row.
 #[derive(Debug, Clone)]
 pub struct Online {
-    fit: Fit,
+    fit: SquaredFit,
     roles: Roles,
     warm_up: usize,
     limits: Limits,
@@ -92,6 +93,12 @@ impl Online {
     /// A stream of tables whose columns have these roles: one target, without weights and groups. The fit says kernel,
     /// exponent, λ (one, or none: chosen), offset, scaling and what is done about text and missing cells.
     pub fn new(fit: Fit, roles: Roles) -> Result<Self> {
+        let engine = fit.engine()?;
+        if engine != Engine::Squared {
+            let must = "one of a kernel with the squared loss and the penalty λ‖f‖ᵐ";
+            return Err(Error::argument("the fit of a stream", must, engine.describe()));
+        }
+        let fit = fit.squared();
         fit.check_for_stream()?;
         if roles.targets.len() != 1 {
             return Err(Error::argument("the number of targets of a stream", "1", roles.targets.len()));
@@ -103,7 +110,7 @@ impl Online {
         let limits = Limits { exact_rows: 1000, landmarks: 300 };
         let (losses, phase) = (Losses::new(100), Phase::WarmUp(Frame::default()));
         Ok(Online {
-            fit: fit.exact(),
+            fit: SquaredFit { reduce: Reduce::Never, ..fit },
             roles,
             warm_up: 50,
             limits,

@@ -14,7 +14,7 @@ pub(crate) fn norm(values: &[f64]) -> f64 {
 }
 
 /// ln Σ exp vₜ, without overflow.
-pub(crate) fn log_sum_exp(values: &[f64]) -> f64 {
+pub fn log_sum_exp(values: &[f64]) -> f64 {
     let largest = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     largest + libm::log(values.iter().map(|v| libm::exp(v - largest)).sum::<f64>())
 }

@@ -21,7 +21,10 @@ impl Meaning {
             Meaning::Classes { classes, .. } if classes.len() == 2 => 1,
             Meaning::Classes { classes, .. } => classes.len(),
         };
-        let Meaning::Classes { probability, classes, .. } = self else { return Ok(()) };
+        let Meaning::Classes { probability, classes, class_weights, .. } = self else { return Ok(()) };
+        if class_weights.iter().any(|w| w.len() != classes.len() || !w.iter().all(|x| x.is_finite() && *x > 0.0)) {
+            return Err("the weights of its classes do not fit its classes".into());
+        }
         if models != expected {
             return Err("its classes do not fit its models".into());
         }

@@ -1,8 +1,9 @@
 //! What is odd about a target, or about what came of it: to be read before any number of a report.
 
+use std::collections::HashMap;
 use std::fmt;
 
-use crate::data::Design;
+use crate::data::{Design, OddCell};
 use crate::model::Summary;
 use crate::path::HeldOutRows;
 
@@ -51,7 +52,7 @@ pub enum Note {
         /// How many other rows are far away, too.
         others: usize,
     },
-    /// Held-out rows are predicted no better than by their mean.
+    /// Held-out rows are predicted no better than by the mean of the rows that predict them.
     NoBetterThanTheMean {
         /// The target's name.
         target: String,
@@ -59,6 +60,44 @@ pub enum Note {
         r2: f64,
         /// How rows were held out, such as `leave-one-out`.
         held_out: &'static str,
+    },
+    /// All training rows are predicted to be of one class.
+    OneClass {
+        /// The target's name.
+        target: String,
+        /// That class.
+        class: String,
+    },
+    /// Held-out rows are predicted no better than by their most frequent class.
+    NoBetterThanOneClass {
+        /// The target's name.
+        target: String,
+        /// That class.
+        class: String,
+        /// The share of held-out rows whose class is not predicted, by the weights of the fit.
+        error: f64,
+        /// The share of held-out rows of other classes.
+        share: f64,
+    },
+    /// The loss states probabilities, and the fit had class weights.
+    ReweightedProbabilities {
+        /// The target's name.
+        target: String,
+    },
+    /// One cell of a feature decides its mean and its deviation.
+    OutlyingCell {
+        /// The feature's column.
+        column: String,
+        /// The row, from 1.
+        row: usize,
+        /// The cell.
+        value: f64,
+        /// Between the quartiles are half of the rows.
+        quartiles: [f64; 2],
+        /// The cell's share of the variance of its column.
+        share: f64,
+        /// How many other cells of the column are far away, too.
+        others: usize,
     },
     /// Least squares on columns that depend on each other.
     Undetermined {
@@ -69,17 +108,27 @@ pub enum Note {
         /// How many columns vary.
         columns: usize,
     },
+    /// Forward chaining on rows whose dates fall.
+    BackInTime {
+        /// The column of dates.
+        column: String,
+    },
 }
 
 impl Note {
-    /// The target that it is about.
-    pub fn target(&self) -> &str {
+    /// The target (or the feature) that it is about, if it is about one.
+    pub fn target(&self) -> Option<&str> {
         match self {
             Note::Constant { target, .. }
             | Note::LikeClasses { target, .. }
             | Note::Outlier { target, .. }
             | Note::NoBetterThanTheMean { target, .. }
-            | Note::Undetermined { target, .. } => target,
+            | Note::OneClass { target, .. }
+            | Note::NoBetterThanOneClass { target, .. }
+            | Note::ReweightedProbabilities { target }
+            | Note::OutlyingCell { column: target, .. }
+            | Note::Undetermined { target, .. } => Some(target),
+            Note::BackInTime { .. } => None,
         }
     }
 }
@@ -119,24 +168,86 @@ impl fmt::Display for Note {
                     short(*high),
                     percent(*share)
                 )?;
-                match others {
-                    0 => Ok(()),
-                    1 => write!(f, " (1 more row is as odd)"),
-                    n => write!(f, " ({n} more rows are as odd)"),
-                }
+                write_others(f, *others)
             }
-            Note::NoBetterThanTheMean { target, r2, held_out } => write!(
+            Note::NoBetterThanTheMean { target, r2, held_out } => {
+                let (rows, mean) = match *held_out {
+                    FORWARD => ("later", "earlier rows"),
+                    GROUPS => ("new", "other groups"),
+                    _ => ("new", "target"),
+                };
+                write!(
+                    f,
+                    "{target}: R² is {} by {held_out}, so {rows} rows are predicted no better than by the mean of the {mean}",
+                    short(*r2)
+                )
+            }
+            Note::OutlyingCell { column, row, value, quartiles: [low, high], share, others } => {
+                write!(
+                    f,
+                    "feature {column} is {} in row {row}, and half of all rows are within {} … {}; that row has {} of the \
+                     column's variance, so the other rows look almost alike in it",
+                    short(*value),
+                    short(*low),
+                    short(*high),
+                    percent(*share)
+                )?;
+                write_others(f, *others)
+            }
+            Note::OneClass { target, class } => {
+                write!(f, "{target}: the model predicts {class} for every training row")
+            }
+            Note::NoBetterThanOneClass { target, class, error, share } => write!(
                 f,
-                "{target}: R² is {} by {held_out}, so new rows are predicted no better than by the mean of the target",
-                short(*r2)
+                "{target}: {} of the held-out rows are classified wrongly, and {} would be if every row were predicted as {class}",
+                percent(*error),
+                percent(*share)
+            ),
+            Note::ReweightedProbabilities { target } => write!(
+                f,
+                "{target}: the classes were fitted with class weights, and probabilities are those of classes with these weights, not of \
+                 the table"
             ),
             Note::Undetermined { target, rank, columns } => write!(
                 f,
                 "{target}: {columns} columns that vary have rank {rank}: the rows do not determine every coefficient, and those with the \
                  least sum of squares are shown; predictions are determined, single coefficients and their errors are not"
             ),
+            Note::BackInTime { column } => write!(
+                f,
+                "{column} falls from row to row, so the rows run backwards in time and forward chaining predicts earlier rows from \
+                 later ones; sort the table by {column}, the earliest row first"
+            ),
         }
     }
+}
+
+/// What there is to say of the order of the rows.
+pub(crate) fn of_order(design: &Design, summaries: &[Summary]) -> Option<Note> {
+    let is_forward = |summary: &Summary| summary.chosen_by.as_deref().is_some_and(|spec| spec.starts_with("forward"));
+    let column = design.runs_backwards.clone().filter(|_| summaries.iter().any(is_forward))?;
+    Some(Note::BackInTime { column })
+}
+
+fn write_others(f: &mut fmt::Formatter<'_>, others: usize) -> fmt::Result {
+    match others {
+        0 => Ok(()),
+        1 => write!(f, " (1 more row is as odd)"),
+        n => write!(f, " ({n} more rows are as odd)"),
+    }
+}
+
+/// Cells of features that are out of all proportion, one for each column.
+pub(crate) fn of_features(design: &Design) -> Vec<Note> {
+    let note = |cell: &OddCell| Note::OutlyingCell {
+        column: cell.column.clone(),
+        row: cell.row + 1,
+        value: cell.value,
+        quartiles: cell.quartiles,
+        share: cell.share,
+        others: cell.others,
+    };
+    design.odd_cells.iter().map(note).collect()
 }
 
 /// What there is to say of targets of numbers.
@@ -187,25 +298,62 @@ fn outlier(design: &Design, t: usize, sorted: &[f64]) -> Option<Note> {
     })
 }
 
+/// How rows were held out.
+pub(crate) const FORWARD: &str = "forward chaining";
+const GROUPS: &str = "leave-one-group-out";
+
 /// What held-out rows say of each model of numbers.
-pub(crate) fn of_errors(summaries: &[Summary], forward: &[Option<HeldOutRows>]) -> Vec<Note> {
+pub(crate) fn of_errors(design: &Design, summaries: &[Summary], forward: &[Option<HeldOutRows>]) -> Vec<Note> {
     let of = |(t, summary): (usize, &Summary)| {
-        let forward = forward.get(t).and_then(Option::as_ref);
-        let (r2, held_out) = match (forward.and_then(|found| found.r2), summary.loo_r2) {
-            (Some(r2), _) => (r2, "forward chaining"),
-            (None, Some(r2)) if summary.groups.is_some() => (r2, "leave-one-group-out"),
-            (None, Some(r2)) => (r2, "leave-one-out"),
-            (None, None) => return None,
-        };
-        no_better(summary, r2, held_out)
+        if let Some(forward) = forward.get(t).and_then(Option::as_ref) {
+            return no_better(summary, forward.r2?, (forward.mse, forward.mse_of_means), FORWARD);
+        }
+        let (r2, rmse) = summary.loo_r2.zip(summary.loo_rmse)?;
+        let groups = design.whole_groups();
+        let held_out = if groups.is_some() { GROUPS } else { "leave-one-out" };
+        // R² is relative to the mean of all rows, which the row itself or its group is part of.
+        let of_means = if r2 <= 0.0 { mse_without(design, t, groups) } else { f64::INFINITY };
+        no_better(summary, r2, (rmse * rmse, of_means), held_out)
     };
     summaries.iter().enumerate().filter_map(of).collect()
 }
 
-/// Of a target that varies.
-pub(crate) fn no_better(summary: &Summary, r2: f64, held_out: &'static str) -> Option<Note> {
+/// The weighted mean squared error of the mean of all rows but each, or but those of its group.
+fn mse_without(design: &Design, t: usize, groups: Option<&[u32]>) -> f64 {
+    let (y, n) = (design.y.col(t), design.rows());
+    let weight = |i: usize| design.weights.as_ref().map_or(1.0, |w| w[i]);
+    let total = design.weight_sum();
+    let mean = (0..n).map(|i| weight(i) / total * y[i]).sum::<f64>();
+    let unit = |i: usize| groups.map_or(i, |codes| codes[i] as usize);
+    let mut sums: HashMap<usize, (f64, f64)> = HashMap::new();
+    for i in 0..n {
+        let (weights, values) = sums.entry(unit(i)).or_default();
+        *weights += weight(i);
+        *values += weight(i) * (y[i] - mean);
+    }
+    let square = |i: usize| {
+        let (weights, values) = sums[&unit(i)];
+        // The deviations of all rows sum to 0.
+        weight(i) * (y[i] - mean + values / (total - weights)).powi(2)
+    };
+    (0..n).map(square).sum::<f64>() / total
+}
+
+/// Of a target that varies: where held-out rows are predicted no better than by the mean of the rows that predict them.
+pub(crate) fn no_better(
+    summary: &Summary,
+    r2: f64,
+    (mse, of_means): (f64, f64),
+    held_out: &'static str,
+) -> Option<Note> {
     let [low, high] = summary.target_range;
-    (r2 <= 0.0 && low < high).then(|| Note::NoBetterThanTheMean { target: summary.target.clone(), r2, held_out })
+    let target = summary.target.clone();
+    // The zero function is the mean itself, to rounding.
+    (r2 <= 0.0 && mse >= (1.0 - 1e-9) * of_means && low < high).then_some(Note::NoBetterThanTheMean {
+        target,
+        r2,
+        held_out,
+    })
 }
 
 fn percent(share: f64) -> String {

@@ -115,7 +115,8 @@ impl Spectrum {
 
     /// From a factor, K = F Fᵀ with n × r numbers: the spectrum of the r × r matrix FᵀF. What it loses of the small
     /// eigenvalues is as small beside γ as the rounding of K. f is a linear function of F's columns.
-    pub(crate) fn from_factor(factor: Matrix, weights: Option<&[f64]>, offset: bool) -> Result<Self> {
+    #[doc(hidden)]
+    pub fn from_factor(factor: Matrix, weights: Option<&[f64]>, offset: bool) -> Result<Self> {
         let (n, r) = (factor.rows(), factor.cols());
         let weight_sum = weights.map_or(n as f64, |w| w.iter().sum());
         let root_weights: Option<Vec<f64>> = weights.map(|w| w.iter().map(|x| x.sqrt()).collect());
@@ -160,12 +161,8 @@ impl Spectrum {
     }
 
     /// Of a kernel on some points: in primal form for linear kernels with fewer features than rows.
-    pub(crate) fn of_kernel(
-        kernel: &dyn Kernel,
-        points: &Points,
-        weights: Option<&[f64]>,
-        offset: bool,
-    ) -> Result<Self> {
+    #[doc(hidden)]
+    pub fn of_kernel(kernel: &dyn Kernel, points: &Points, weights: Option<&[f64]>, offset: bool) -> Result<Self> {
         match kernel.linear_scale().filter(|_| points.features() < points.rows()) {
             Some(scale) => Spectrum::from_linear(&points.to_matrix(), scale, weights, offset),
             None => Spectrum::from_gram(space::gram_lower(kernel, points), weights, offset),

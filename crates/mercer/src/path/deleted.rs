@@ -6,7 +6,7 @@
 //! N₋ᵢ = Σ d z̃²/(d + γ)², a sum of squares that cancels nothing. γ = (W − wᵢ)μ.
 
 use super::Target;
-use super::path::{Curve, CurvePoint};
+use super::curve::{Curve, CurvePoint};
 use crate::linalg::simd::vectorize;
 
 /// How far, in logarithms, γ may go from the largest eigenvalue: 80 powers of ten.
@@ -59,7 +59,7 @@ impl Totals {
 }
 
 /// The problem without one row.
-pub(crate) struct DeletedRow<'a> {
+pub struct DeletedRow<'a> {
     row: usize,
     eigenvalues: &'a [f64],
     /// qᵢ, the row of Q.

@@ -8,7 +8,7 @@
 //! group with more rows than there are directions (landmarks) it is I − U diag(d/(d + γ), 1) Uᵀ, U = [Q_B, s_B/√W], and its inverse
 //! I + U (diag(1 + γ/d, 1) − UᵀU)⁻¹ Uᵀ: |B|r² once, then r³/3 for each γ, and nothing of the size |B|².
 
-use super::path::{Curve, CurvePoint};
+use super::curve::{Curve, CurvePoint};
 use super::{Spectrum, Target};
 use crate::linalg::{Cholesky, Matrix, multiply, multiply_by_transposed, multiply_transposed, weighted_square};
 

@@ -153,6 +153,8 @@ pub struct HeldOutRows {
     pub standard_error: f64,
     /// 1 − mse/variance, the variance being that of these rows; `None` if the target does not vary there.
     pub r2: Option<f64>,
+    /// The same mean square of the simplest forecast: each block by the mean of the rows that predict it.
+    pub mse_of_means: f64,
     /// Number of folds.
     pub folds: usize,
 }
@@ -178,7 +180,8 @@ impl HeldOutRows {
         let r2 = (around > 1e-12 * mean * mean && around > 0.0).then(|| 1.0 - mse / around);
         all.sort_by_key(|(row, _)| *row);
         let (rows, residuals) = all.into_iter().unzip();
-        HeldOutRows { rows, residuals, mse, standard_error, r2, folds: count }
+        let mse_of_means = folds.mse_of_means(y, weights);
+        HeldOutRows { rows, residuals, mse, standard_error, r2, mse_of_means, folds: count }
     }
 
     /// The distance within which this share of the rows is predicted.

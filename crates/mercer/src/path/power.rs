@@ -9,7 +9,7 @@
 //!   interval by interval, that there is no root or that h is monotone, so that all roots are found and
 //!   counted. The best of those where h rises, and f = 0, is the global minimiser.
 
-use crate::path::{Curve, CurvePoint, Path};
+use crate::path::{Curve, CurvePoint, Path, Remembered};
 
 /// A stationary point of the m-power problem other than f = 0.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -45,7 +45,7 @@ pub struct Minimum {
 /// The minimiser of the m-power problem on a ridge path, for any exponent m > 0 and λ > 0.
 ///
 /// ```
-/// use mercer::solver::power::minimum;
+/// use mercer::spectrum::power::minimum;
 /// use mercer::spectrum::Path;
 ///
 /// // One eigenvalue 1 with z = 2, W = 1, exponent 1: μ = λ/(4 − λ), and f = 0 from λ = 4 on.
@@ -55,6 +55,12 @@ pub struct Minimum {
 /// ```
 pub fn minimum(path: &Path, exponent: f64, lambda: f64) -> Minimum {
     minimise(&mut path.clone(), exponent, libm::log(lambda), None)
+}
+
+/// The same on any ridge path, such as that of the rows without one of them, from the logarithm of λ.
+#[doc(hidden)]
+pub fn minimum_on(curve: &mut impl Curve, exponent: f64, log_lambda: f64) -> Minimum {
+    minimise(&mut Remembered::new(curve), exponent, log_lambda, None)
 }
 
 /// How far the minimiser may move, as a share of ‖f‖ + δ, because its ridge belongs to a norm that is only known to within δ:

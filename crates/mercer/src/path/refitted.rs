@@ -6,7 +6,7 @@
 //! features where they are fewer. Where most rows are left out this is cheaper than deleting them (`deleted_group`), which takes a factorisation of the deleted
 //! block for every γ.
 
-use super::path::Remembered;
+use super::curve::Remembered;
 use super::{Kind, Path, Spectrum, Target};
 use crate::base::clip::{range, within};
 use crate::base::error::Result;

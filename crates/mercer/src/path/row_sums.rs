@@ -63,7 +63,7 @@ impl TargetSums {
     }
 }
 
-/// Squares of a target that are rounding, in units of 4ᵏ.
+/// SquaredFit of a target that are rounding, in units of 4ᵏ.
 pub(super) fn rounding_of(centred: &[f64], mean: f64, power: i32) -> f64 {
     let mean = 16.0 * f64::EPSILON * libm::ldexp(mean, -power);
     1e-28 * square(centred) + mean * mean

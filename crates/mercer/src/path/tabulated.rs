@@ -2,7 +2,7 @@
 //!
 //! As for single rows (see `row_tables`), of which there are many more and whose tables are cheaper.
 
-use super::path::Curve;
+use super::curve::Curve;
 use rayon::prelude::*;
 
 use super::basis::Basis;

@@ -28,6 +28,18 @@ impl Target {
         self.z.iter().map(|z| libm::ldexp(*z, self.power)).collect()
     }
 
+    /// z in units of 2ᵏ, and k.
+    #[doc(hidden)]
+    pub fn scaled(&self) -> (&[f64], i32) {
+        (&self.z, self.power)
+    }
+
+    /// The weighted mean of y; 0 without an offset.
+    #[doc(hidden)]
+    pub fn mean(&self) -> f64 {
+        self.mean
+    }
+
     /// y, as it was before it was centred and scaled.
     pub(crate) fn observed(&self, spectrum: &Spectrum) -> Vec<f64> {
         (0..self.centred.len()).map(|row| self.observed_at(spectrum, row)).collect()

@@ -35,7 +35,8 @@ impl Constraint {
     }
 
     /// Where between two log ridges of a path the constraint is met with equality, on the side on which it holds.
-    pub(crate) fn met(&self, curve: &mut impl Curve, low: f64, high: f64) -> Met {
+    #[doc(hidden)]
+    pub fn met(&self, curve: &mut impl Curve, low: f64, high: f64) -> Met {
         let (mut low, mut high) = (low, high);
         let unit = curve.log_unit();
         // Whether the constraint asks for more smoothness than this ridge gives.
@@ -81,8 +82,9 @@ impl Constraint {
 }
 
 /// Where a constraint is met on a part of a path.
+#[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Met {
+pub enum Met {
     /// With equality at this log μ.
     At(f64),
     /// Only with less ridge than the part has.

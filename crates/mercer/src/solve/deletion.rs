@@ -2,7 +2,7 @@
 //! predictions. Exact for every exponent, from one decomposition, without refits.
 //!
 //! At the ridge γᵢ of its own, the fit without row i is the fit of all rows to targets in which yᵢ lies on the fitted function
-//! (see `spectrum/deleted.rs`): in the basis of the decomposition f₋ᵢ has the coordinates uᵢ = (z − c qᵢ)/(d + γᵢ), so that
+//! (see `path/deleted.rs`): in the basis of the decomposition f₋ᵢ has the coordinates uᵢ = (z − c qᵢ)/(d + γᵢ), so that
 //! ‖f₋ᵢ‖² = Σ d uᵢ², ‖f − f₋ᵢ‖² = Σ d (u − uᵢ)², and f₋ᵢ(x) is a product of uᵢ with the new row's coordinates.
 
 mod groups;
@@ -111,13 +111,15 @@ impl Spectrum {
 
 impl Deletions {
     /// uᵢ, one column per deleted row: f₋ᵢ in the basis of the spectrum, in which ‖g‖² = Σ d g².
-    pub(crate) fn coordinates(&self) -> &Matrix {
+    #[doc(hidden)]
+    pub fn coordinates(&self) -> &Matrix {
         &self.functions.coordinates
     }
 
     /// f₋ᵢ(x) + b₋ᵢ for every new row (rows of the result) and every deleted one (its columns). `projected` are the new rows
     /// in the coordinates of the spectrum.
-    pub(crate) fn predict(&self, projected: &Matrix) -> Matrix {
+    #[doc(hidden)]
+    pub fn predict(&self, projected: &Matrix) -> Matrix {
         self.functions.at(projected)
     }
 }

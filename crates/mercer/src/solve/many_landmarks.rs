@@ -302,7 +302,7 @@ impl<'a> System<'a> {
                         self.settings.watch.poll()?;
                     }
                     let at = |x: crate::term::kernel::Point<'_>| {
-                        self.settings.kernel.values(x, &self.centres, 0, &mut values)
+                        self.settings.kernel.values(x, &self.centres, 0, &mut values);
                     };
                     self.settings.points.with_point(row, at);
                     total += one(row, &values, &mut sums);

@@ -2,7 +2,7 @@
 //!
 //! | chapter | criteria |
 //! |---|---|
-//! | [`held_out`] | `loo` and `kfold`: exact for every exponent, since each deletion finds its own effective ridge |
+//! | `held_out` | `loo` and `kfold`: exact for every exponent, since each deletion finds its own effective ridge |
 //! | [`formula`] | `gcv`, `fpe`, `aic`, … , `dee`: functions of the training error and the degrees of freedom |
 //! | [`metric`] | `tri`, `adj`: distances between the fits themselves, on rows without target |
 //! | [`folds`] | which rows are held out together |
@@ -20,7 +20,7 @@ pub use forward::Forward;
 pub(crate) use grouped::{count as group_count, folds_of_groups, whole_groups};
 
 use crate::base::error::{Error, Result};
-use crate::base::table::{self, Arguments, Entry, Parameter, Reader, Value};
+use crate::base::table::{self, Arguments, Entry, Parameter, Value};
 use formula::Formula;
 use metric::MetricRule;
 
@@ -192,10 +192,7 @@ impl Criterion {
             "vm" => "vapnik",
             other => other,
         };
-        let mut reader = Reader::new(trimmed);
-        let (name, values) = reader.member()?;
-        reader.expect_end()?;
-        table::build("criterion", &all(), &name, values)
+        table::parse("criterion", &all(), trimmed)
     }
 
     /// The spec that [`parse`](Self::parse) reads back as this criterion.

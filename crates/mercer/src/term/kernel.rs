@@ -6,7 +6,8 @@
 //!
 //! | chapter | members |
 //! |---|---|
-//! | [`radial`] | functions of a distance: `gaussian`, `laplace`, `matern12`, `matern32`, `matern52`, `rational-quadratic` |
+//! | [`radial`] | functions of a distance: `gaussian`, `laplace`, `matern12`, `matern32`, `matern52`, `rational-quadratic`, `cauchy` |
+//! | [`periodic`] | functions that repeat: `periodic` |
 //! | [`product`] | functions of xᵀx′: `linear`, `polynomial` |
 //! | [`spline`] | splines with infinitely many knots, added or multiplied over the features |
 //! | [`special`] | `equality` for text columns, `precomputed`, and `normalized-…` or `normalized(…)` of any other |
@@ -16,6 +17,7 @@
 pub mod combine;
 mod expression;
 mod formula;
+pub mod periodic;
 pub mod product;
 pub mod radial;
 mod reading;
@@ -214,5 +216,8 @@ pub enum Distance {
 /// All kernels that can be named in a spec, in the order in which they are listed to a person.
 /// Any of them may be preceded by `normalized-`.
 pub fn all() -> Vec<&'static Entry<SharedKernel>> {
-    [product::ENTRIES, radial::ENTRIES, spline::ENTRIES, special::ENTRIES].into_iter().flatten().collect()
+    [product::ENTRIES, radial::ENTRIES, periodic::ENTRIES, spline::ENTRIES, special::ENTRIES]
+        .into_iter()
+        .flatten()
+        .collect()
 }

@@ -1,7 +1,7 @@
 //! Losses ℓ(y, v): what a prediction v costs when the target is y.
 //!
 //! A loss is written as a spec (`huber(threshold=0.5)`), read by [`parse`] and printed by [`Loss::spec`]. Solvers never
-//! ask which loss they have: they see its [`Shape`]. All losses but the logistic one are *tubes*,
+//! ask which loss they have: they see its [`Shape`]. All losses but `expectile`, `log-cosh` and `logistic` are *tubes*,
 //!
 //! > ℓ(y, v) = sup { a(y − v) − ε|a| − ½q a² : lower ≤ a ≤ upper },
 //!
@@ -10,16 +10,20 @@
 //! | chapter | members |
 //! |---|---|
 //! | [`residual`] | functions of y − v: `squared`, `absolute`, `huber`, `epsilon-insensitive`, `squared-epsilon-insensitive`, `pinball` |
+//! | [`curved`] | smooth functions of y − v: `expectile`, `log-cosh` |
 //! | [`margin`] | functions of y·v for labels y = ±1: `hinge`, `squared-hinge`, `logistic` |
 
+pub mod curved;
 pub mod margin;
+pub mod pieces;
 pub mod residual;
 
 use std::fmt::Debug;
 use std::sync::Arc;
 
 use crate::base::error::Result;
-use crate::base::table::{self, Entry, Reader};
+use crate::base::table::{self, Entry};
+use pieces::MarginLoss;
 
 /// A loss that can be shared between threads and models.
 pub type SharedLoss = Arc<dyn Loss>;
@@ -37,6 +41,9 @@ pub trait Loss: Debug + Send + Sync {
 
     /// What solvers need to know.
     fn shape(&self) -> Shape;
+
+    /// What the solvers on features need to know.
+    fn margin(&self) -> MarginLoss;
 
     /// For labels: the probability of y = +1 that the prediction v states, if the loss gives it a meaning.
     fn probability(&self, v: f64) -> Option<f64> {
@@ -78,15 +85,43 @@ pub struct Tube {
     pub curvature: f64,
 }
 
-/// Derivatives and the dual of a smooth loss.
+/// A loss that is differentiable everywhere, as functions of its parameter (0 where it has none) and two numbers.
 #[derive(Debug, Clone, Copy)]
 pub struct Smooth {
-    /// a = −∂ℓ/∂v.
-    pub slope: fn(f64, f64) -> f64,
+    /// What the functions get first.
+    pub parameter: f64,
+    /// ℓ(y, v).
+    pub value: fn(f64, f64, f64) -> f64,
+    /// a(y, v) = −∂ℓ/∂v.
+    pub slope: fn(f64, f64, f64) -> f64,
+    /// ∂²ℓ/∂v² at (y, v); where it jumps, the value of one side.
+    pub curvature: fn(f64, f64, f64) -> f64,
+    /// inf over v of ℓ(y, v) + a v, as a function of y and a; −∞ outside its domain.
+    pub dual: fn(f64, f64, f64) -> f64,
+    /// The slopes of a number's loss; for labels those of y·v.
+    pub slopes: [f64; 2],
+}
+
+impl Smooth {
+    /// ℓ(y, v).
+    pub fn value(&self, y: f64, v: f64) -> f64 {
+        (self.value)(self.parameter, y, v)
+    }
+
+    /// −∂ℓ/∂v.
+    pub fn slope(&self, y: f64, v: f64) -> f64 {
+        (self.slope)(self.parameter, y, v)
+    }
+
     /// ∂²ℓ/∂v².
-    pub curvature: fn(f64, f64) -> f64,
-    /// inf over v of ℓ(y, v) + a v; −∞ outside its domain.
-    pub dual: fn(f64, f64) -> f64,
+    pub fn curvature(&self, y: f64, v: f64) -> f64 {
+        (self.curvature)(self.parameter, y, v)
+    }
+
+    /// inf over v of ℓ(y, v) + a v.
+    pub fn dual(&self, y: f64, a: f64) -> f64 {
+        (self.dual)(self.parameter, y, a)
+    }
 }
 
 impl Tube {
@@ -108,13 +143,28 @@ impl Shape {
         }
     }
 
+    /// The slopes −∂ℓ/∂v that the loss can have for a target; for the label −1 they are mirrored.
+    pub fn interval(&self, reads: Reads, y: f64) -> [f64; 2] {
+        let [lower, upper] = match self {
+            Shape::Smooth(smooth) => smooth.slopes,
+            Shape::Quadratic => [f64::NEG_INFINITY, f64::INFINITY],
+            Shape::Tube(tube) => return tube.interval(reads, y),
+        };
+        if reads == Reads::Label && y < 0.0 { [-upper, -lower] } else { [lower, upper] }
+    }
+
     /// Derivatives, if it has two of them everywhere.
     pub fn smooth(&self) -> Option<Smooth> {
         match self {
             Shape::Smooth(smooth) => Some(*smooth),
-            Shape::Quadratic => {
-                Some(Smooth { slope: |y, v| 2.0 * (y - v), curvature: |_, _| 2.0, dual: |y, a| a * y - 0.25 * a * a })
-            }
+            Shape::Quadratic => Some(Smooth {
+                parameter: 0.0,
+                value: |_, y, v| (y - v) * (y - v),
+                slope: |_, y, v| 2.0 * (y - v),
+                curvature: |_, _, _| 2.0,
+                dual: |_, y, a| a * y - 0.25 * a * a,
+                slopes: [f64::NEG_INFINITY, f64::INFINITY],
+            }),
             Shape::Tube(_) => None,
         }
     }
@@ -122,7 +172,7 @@ impl Shape {
     /// inf over v of ℓ(y, v) + a v: what the row adds to the dual at a. −∞ where a is not allowed.
     pub fn dual(&self, reads: Reads, y: f64, a: f64) -> f64 {
         match (self, self.tube()) {
-            (Shape::Smooth(smooth), _) => (smooth.dual)(y, a),
+            (Shape::Smooth(smooth), _) => smooth.dual(y, a),
             (_, Some(tube)) => {
                 let [lower, upper] = tube.interval(reads, y);
                 if a < lower || a > upper {
@@ -137,7 +187,7 @@ impl Shape {
 
 /// All losses that can be named in a spec, in the order in which they are listed to a person.
 pub fn all() -> Vec<&'static Entry<Vec<SharedLoss>>> {
-    [residual::ENTRIES, margin::ENTRIES].into_iter().flatten().collect()
+    [residual::ENTRIES, curved::ENTRIES, margin::ENTRIES].into_iter().flatten().collect()
 }
 
 /// Reads a spec. `pinball(quantile=[0.1,0.5,0.9])` stands for several losses, each for a model of its own; all others for
@@ -149,23 +199,22 @@ pub fn all() -> Vec<&'static Entry<Vec<SharedLoss>>> {
 /// # Ok::<(), mercer::Error>(())
 /// ```
 pub fn parse(spec: &str) -> Result<Vec<SharedLoss>> {
-    let mut reader = Reader::new(spec.trim());
-    let (name, values) = reader.member()?;
-    reader.expect_end()?;
-    table::build("loss", &all(), &name, values)
+    table::parse("loss", &all(), spec)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const SPECS: [&str; 9] = [
+    const SPECS: [&str; 11] = [
         "squared",
         "absolute",
         "huber(threshold=0.7)",
         "epsilon-insensitive(epsilon=0.3)",
         "squared-epsilon-insensitive(epsilon=0.3)",
         "pinball(quantile=0.9)",
+        "expectile(level=0.9)",
+        "log-cosh",
         "hinge",
         "squared-hinge",
         "logistic",
@@ -221,9 +270,12 @@ mod tests {
                 for v in [-30.0, -2.0, 0.1, 3.0, 30.0] {
                     let h = 1e-5;
                     let slope = -(loss.value(y, v + h) - loss.value(y, v - h)) / (2.0 * h);
-                    assert!((slope - (smooth.slope)(y, v)).abs() < 1e-9, "{spec}");
-                    let curvature = ((smooth.slope)(y, v - h) - (smooth.slope)(y, v + h)) / (2.0 * h);
-                    assert!((curvature - (smooth.curvature)(y, v)).abs() < 1e-9, "{spec}");
+                    // The difference quotient loses digits where the value is large.
+                    let close = 1e-9 * (1.0 + loss.value(y, v));
+                    assert_eq!(smooth.value(y, v), loss.value(y, v));
+                    assert!((slope - smooth.slope(y, v)).abs() < close, "{spec}");
+                    let curvature = (smooth.slope(y, v - h) - smooth.slope(y, v + h)) / (2.0 * h);
+                    assert!((curvature - smooth.curvature(y, v)).abs() < 1e-9, "{spec}");
                 }
             }
         }

@@ -2,8 +2,8 @@
 //!
 //! | spec | penalty | of |
 //! |---|---|---|
-//! | `norm-power` | λ‖f‖ᵐ, m the exponent | any kernel: [`Fit`](crate::Fit), [`Learn`](crate::Learn) |
-//! | `none` | 0: least squares of least norm | linear functions: [`LinearFit`](crate::LinearFit) |
+//! | `norm-power` | λ‖f‖ᵐ, m the exponent | any kernel, any loss |
+//! | `none` | 0: least squares of least norm | linear functions |
 //! | `lasso` | λ‖w‖₁ | linear functions |
 //! | `elastic-net(ratio=0.5)` | λ(ratio‖w‖₁ + (1 − ratio)‖w‖²) | linear functions |
 //! | `tikhonov(gamma=first-differences)` | λ‖Γw‖² | linear functions |
@@ -14,7 +14,7 @@ mod gamma;
 pub use gamma::Gamma;
 
 use crate::base::error::Result;
-use crate::base::table::{self, Entry, Parameter, Reader, Value};
+use crate::base::table::{self, Entry, Parameter, Value};
 
 /// One of the penalties.
 #[derive(Debug, Clone, PartialEq)]
@@ -98,10 +98,7 @@ pub fn all() -> Vec<&'static Entry<Penalty>> {
 impl Penalty {
     /// Reads a spec: `lasso`, `elastic-net(ratio=0.5)`, `tikhonov(gamma=first-differences)`, ….
     pub fn parse(spec: &str) -> Result<Self> {
-        let mut reader = Reader::new(spec.trim());
-        let (name, values) = reader.member()?;
-        reader.expect_end()?;
-        table::build("penalty", &all(), &name, values)
+        table::parse("penalty", &all(), spec)
     }
 
     /// The spec that [`parse`](Self::parse) reads back as this penalty (but for a Γ that is a matrix).

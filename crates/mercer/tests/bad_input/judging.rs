@@ -90,7 +90,7 @@ pub fn judge(result: Result<Fitted>, training: &Frame, new: &[Frame]) -> Result<
 }
 
 /// The same for a fit with a loss, which must not be worse than the zero function either.
-pub fn judge_learned(result: Result<Learned>, training: &Frame, new: &[Frame]) -> Result<Outcome, String> {
+pub fn judge_learned(result: Result<Fitted>, training: &Frame, new: &[Frame]) -> Result<Outcome, String> {
     let learned = match result {
         Ok(learned) => learned,
         Err(error) => return refusal(&error),

@@ -4,9 +4,11 @@
 #![allow(dead_code)]
 
 use mercer::Matrix;
+use mercer::data::{Column, Frame};
 use mercer::linear::MarginLoss;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
+use rand_distr::{Distribution, StandardNormal};
 use serde_json::Value;
 
 /// Every loss that linear solvers know.
@@ -33,6 +35,37 @@ pub fn numbers(value: &Value) -> Vec<f64> {
 pub fn matrix(value: &Value) -> Matrix {
     let rows: Vec<Vec<f64>> = value.as_array().expect("rows").iter().map(numbers).collect();
     Matrix::from_rows(&rows).expect("a matrix")
+}
+
+/// Columns x1, x2, … and y = value + `noise` · standard normal: `friedman1`, ten features of which five are of no use, or
+/// `sinc`, one feature.
+pub fn generated(name: &str, rows: usize, noise: f64, seed: u64) -> Frame {
+    let mut random = Random::new(seed);
+    let is_sinc = name == "sinc";
+    let mut columns = vec![Vec::with_capacity(rows); if is_sinc { 2 } else { 11 }];
+    let last = columns.len() - 1;
+    for _ in 0..rows {
+        let uniform = (0..last).map(|_| random.uniform());
+        let x: Vec<f64> = if is_sinc { uniform.map(|v| 20.0 * v - 10.0).collect() } else { uniform.collect() };
+        let value = match is_sinc {
+            true if x[0] == 0.0 => 1.0,
+            true => libm::sin(x[0]) / x[0],
+            false => {
+                10.0 * libm::sin(std::f64::consts::PI * x[0] * x[1])
+                    + 20.0 * (x[2] - 0.5) * (x[2] - 0.5)
+                    + 10.0 * x[3]
+                    + 5.0 * x[4]
+            }
+        };
+        let error: f64 = StandardNormal.sample(&mut random.0);
+        columns.iter_mut().zip(x.into_iter().chain([value + noise * error])).for_each(|(column, v)| column.push(v));
+    }
+    let mut frame = Frame::new(rows);
+    for (j, column) in columns.into_iter().enumerate() {
+        let name = if j == last { "y".to_owned() } else { format!("x{}", j + 1) };
+        frame.push(name, Column::Number(column)).unwrap();
+    }
+    frame
 }
 
 pub struct Random(ChaCha8Rng);

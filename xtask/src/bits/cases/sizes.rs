@@ -14,7 +14,7 @@ pub fn add(cases: &mut Cases) {
             case.on_threads = n == 600;
         };
         fit("m2/fixed", "--kernel gaussian --exponent 2 --lambda 1e-3");
-        fit("m2/fixed/no-diagnostics", "--kernel matern52 --exponent 2 --lambda 1e-3 --no-diagnostics");
+        fit("m2/fixed/no-diagnostics", "--kernel matern52 --exponent 2 --lambda 1e-3 --no-diagnostics --memory 3G");
         fit("m2/loo", "--kernel gaussian");
         fit("m2/kfold", "--kernel matern32 --criterion kfold:5");
         fit("m1.5/fixed", "--kernel gaussian --exponent 1.5 --lambda 1e-2");
@@ -40,7 +40,7 @@ pub fn add(cases: &mut Cases) {
         cases.fit(format!("size/{n}/rank"), &table, "--kernel gaussian --rank 60 --lambda 1e-4").slow();
         cases.fit(format!("size/{n}/rank/loo"), &table, "--kernel gaussian --rank 40").slow();
     }
-    cases.fit("size/8000/fixed", "reg-8000.csv", "--kernel gaussian --lambda 1e-3 --no-diagnostics").slow();
+    cases.fit("size/8000/fixed", "reg-8000.csv", "--kernel gaussian --lambda 1e-3 --no-diagnostics --memory 3G").slow();
     for n in [15000, 15001] {
         let table = format!("reg-{n}.csv");
         cases.fit(format!("size/{n}/linear"), &table, "--kernel linear").slow();
@@ -48,7 +48,11 @@ pub fn add(cases: &mut Cases) {
         let gradients = "--kernel gaussian --lambda 0.1 --solver conjugate-gradients --tolerance 1e-4";
         cases.fit(format!("size/{n}/gradients"), &table, gradients).slow();
     }
-    cases.fit("size/15000/fixed", "reg-15000.csv", "--kernel gaussian --lambda 1e-3 --no-diagnostics").slow();
-    cases.fit("size/15001/fixed", "reg-15001.csv", "--kernel gaussian --lambda 1e-3 --no-diagnostics").slow();
+    cases
+        .fit("size/15000/fixed", "reg-15000.csv", "--kernel gaussian --lambda 1e-3 --no-diagnostics --memory 3G")
+        .slow();
+    cases
+        .fit("size/15001/fixed", "reg-15001.csv", "--kernel gaussian --lambda 1e-3 --no-diagnostics --memory 3G")
+        .slow();
     cases.fit("size/15001/memory", "reg-15001.csv", "--kernel gaussian --lambda 1e-4 --memory 400M").slow();
 }

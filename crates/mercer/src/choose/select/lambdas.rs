@@ -7,7 +7,7 @@ use crate::path::{CurvePoint, Path};
 const GRID: usize = 58;
 
 /// log μ at even steps over the useful part of a path.
-pub(crate) fn useful_ridges(largest: f64, weight_sum: f64, count: usize) -> Vec<f64> {
+pub fn useful_ridges(largest: f64, weight_sum: f64, count: usize) -> Vec<f64> {
     ridges_between(largest, weight_sum, (LOWEST, HIGHEST), count)
 }
 

@@ -56,6 +56,35 @@ fn days(year: i64, month: i64, day: i64) -> i64 {
     era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
 }
 
+/// Days since 1970-01-01 as `2020-01-05` or `2020-01-05 09:30`; `None` outside the years 1 to 9999.
+pub(super) fn date_and_time(value: f64) -> Option<String> {
+    // 0001-01-01 and 9999-12-31.
+    if !(-719_162.0..2_932_897.0).contains(&value) {
+        return None;
+    }
+    let seconds = (value * 86400.0).round() as i64;
+    let (day, clock) = (seconds.div_euclid(86400) + 719_468, seconds.rem_euclid(86400));
+    let era = day.div_euclid(146_097);
+    let of_era = day.rem_euclid(146_097);
+    let of_years = (of_era - of_era / 1460 + of_era / 36524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * of_years + of_years / 4 - of_years / 100);
+    let shifted = (5 * of_year + 2) / 153;
+    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
+    let year = of_years + era * 400 + i64::from(month <= 2);
+    let date = format!("{year:04}-{month:02}-{:02}", of_year - (153 * shifted + 2) / 5 + 1);
+    Some(if clock == 0 { date } else { format!("{date} {}", of_seconds(clock)) })
+}
+
+/// Hours as `09:30` or `09:30:15`; `None` outside a day.
+pub(super) fn clock(hours: f64) -> Option<String> {
+    (0.0..=24.0).contains(&hours).then(|| of_seconds((hours * 3600.0).round() as i64))
+}
+
+fn of_seconds(seconds: i64) -> String {
+    let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    if second == 0 { format!("{hour:02}:{minute:02}") } else { format!("{hour:02}:{minute:02}:{second:02}") }
+}
+
 /// `09:30`, `9:30:15`, `09:30:15.25`, `9:30 pm` in seconds since midnight.
 fn time_of_day(text: &str) -> Option<f64> {
     let lower = text.get(text.len().saturating_sub(2)..).map(str::to_ascii_lowercase);

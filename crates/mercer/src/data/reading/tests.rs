@@ -191,3 +191,26 @@ fn numbers_that_mark_missing_cells_are_found() {
         assert_eq!(missing_mark(&cells), None, "{cells:?}");
     }
 }
+
+#[test]
+fn moments_are_shown_as_they_are_written() {
+    for text in [
+        "2021-04-04",
+        "2020-02-29",
+        "1969-12-31",
+        "0001-01-01",
+        "9999-12-31",
+        "2000-03-01 00:00:01",
+        "1900-02-28 23:59",
+    ] {
+        let value = value(text, Marks::default()).unwrap();
+        assert_eq!(value.reading.shown(value.number), text);
+    }
+    assert_eq!(Reading::Instant.shown(18721.5), "2021-04-04 12:00Z");
+    assert_eq!(
+        (Reading::Time.shown(13.5), Reading::Time.shown(9.004_166_666_666_667)),
+        ("13:30".into(), "09:00:15".into())
+    );
+    // What is no date is a number.
+    assert_eq!((Reading::Date.shown(1e9), Reading::Number.shown(18721.0)), ("1000000000".into(), "18721".into()));
+}

@@ -17,10 +17,10 @@ use crate::base::error::{Error, Result};
 use crate::base::watch::Observer;
 use crate::data::{Column, Design, Frame, Missing, Roles, group_codes};
 use crate::fit::Fit;
-use crate::fit::after::training::told;
+use crate::fit::after::training::{AGREEMENT, told};
 use crate::model::Model;
 use crate::term::criterion::folds::shuffle;
-use crate::term::criterion::{Criterion, FoldRule, Folds, Order};
+use crate::term::criterion::{Criterion, FoldRule, Folds, Order, group_count};
 
 /// Predictions times training rows that are computed at most: a second or so.
 const WORK: usize = 40_000_000;
@@ -101,7 +101,8 @@ impl Permutation {
         }
     }
 
-    /// The importance of a model's columns for each of its targets, from the table it was fitted to.
+    /// The importance of a model's columns for each of its targets, from the table it was fitted to. A table on which the
+    /// model's training error, number of rows or number of groups differs is refused.
     pub fn of_model(
         &self,
         model: &Model,
@@ -109,13 +110,20 @@ impl Permutation {
         roles: &Roles,
         observer: Option<&Observer>,
     ) -> Result<Vec<Importance>> {
-        if let Some(reason) = model.is_not_spectral() {
-            let must = "one of the squared loss with the penalty λ‖f‖ᵐ for permutation importance";
-            return Err(Error::argument("the model", must, reason));
-        }
-        if model.kernel().is_precomputed() {
-            return Err(Error::argument("the kernel", "one with columns for permutation importance", "precomputed"));
-        }
+        check_model(model)?;
+        check_rows(model, frame, roles)?;
+        self.of_rows(model, frame, roles, observer)
+    }
+
+    /// The same of rows that are known to be those of the fit.
+    pub(crate) fn of_rows(
+        &self,
+        model: &Model,
+        frame: &Frame,
+        roles: &Roles,
+        observer: Option<&Observer>,
+    ) -> Result<Vec<Importance>> {
+        check_model(model)?;
         let columns: Vec<String> = model.encoder().columns().into_iter().map(str::to_owned).collect();
         let rows = self.draw(model, frame, roles, &columns)?;
         let mut features = Frame::new(frame.rows());
@@ -205,7 +213,7 @@ impl Permutation {
         };
         let fit = Fit::with_shared(model.kernel().clone()).exponent(summary.exponent).lambda(summary.lambda).exact();
         let fit = if summary.has_offset { fit } else { fit.without_offset() };
-        let fit = if summary.clip.is_some() { fit.clip() } else { fit }.without_diagnostics();
+        let fit = if summary.clip.is_some() { fit.clip() } else { fit }.without_diagnostics().squared();
         let names = features.names();
         // Of every place: the squared error, and for each column its mean rise.
         let mut squares = vec![f64::NAN; rows.used.len()];
@@ -246,6 +254,52 @@ impl Permutation {
         }
         Ok(rows.summed(summary.target.clone(), names, &squares, &rises, weights(frame, roles)?))
     }
+}
+
+fn check_model(model: &Model) -> Result<()> {
+    if let Some(reason) = model.is_not_spectral() {
+        let must = "one of the squared loss with the penalty λ‖f‖ᵐ for permutation importance";
+        return Err(Error::argument("the model", must, reason));
+    }
+    if model.kernel().is_precomputed() {
+        return Err(Error::argument("the kernel", "one with columns for permutation importance", "precomputed"));
+    }
+    Ok(())
+}
+
+/// Refuses rows that are not those of the fit: their number, their groups, or the model's error on them differs.
+fn check_rows(model: &Model, frame: &Frame, roles: &Roles) -> Result<()> {
+    let design = Design::again(frame, roles, model.encoder())?;
+    let groups = design.groups.as_deref().map(group_count);
+    if let Some(known) = model.summaries().iter().find_map(|summary| summary.groups).filter(|n| groups != Some(*n)) {
+        let must = format!("given with the column of their {known} groups, which the fit had");
+        let got = groups.map_or("rows without groups".into(), |count| format!("{count} groups"));
+        return Err(Error::argument("the training rows", must, got));
+    }
+    // The training error is that of predictions before they are clipped.
+    let mut model = model.clone();
+    model.summaries.iter_mut().for_each(|summary| summary.clip = None);
+    let values = model.predict_points(&design.points)?;
+    let total = design.weight_sum();
+    for (t, (summary, spread)) in model.summaries.iter().zip(design.deviations()).enumerate() {
+        let weight = |i: usize| design.weights.as_ref().map_or(1.0, |w| w[i]) / total;
+        let pairs = || design.y.col(t).iter().zip(values.col(t)).enumerate();
+        let rmse = pairs().map(|(i, (y, f))| weight(i) * (y - f) * (y - f)).sum::<f64>().sqrt();
+        let largest = design.y.col(t).iter().fold(0.0, |max: f64, y| max.max(y.abs()));
+        let is_same =
+            summary.rows == design.rows() && (rmse - summary.train_rmse).abs() <= AGREEMENT * spread + 1e-9 * largest;
+        if !is_same {
+            let found = format!(
+                "{} rows on which {} has training error {rmse:.6e}; the model says {} rows and {:.6e}",
+                design.rows(),
+                summary.target,
+                summary.rows,
+                summary.train_rmse
+            );
+            return Err(Error::argument("the training rows", "those of the fit, with their weights", found));
+        }
+    }
+    Ok(())
 }
 
 impl Rows {

@@ -31,6 +31,18 @@ impl Training {
         self.points.rows()
     }
 
+    /// The rows as the kernel sees them.
+    #[doc(hidden)]
+    pub fn points(&self) -> &Points {
+        &self.points
+    }
+
+    /// Their targets, a column each.
+    #[doc(hidden)]
+    pub fn targets(&self) -> &Matrix {
+        &self.y
+    }
+
     /// Number of groups, where rows have them.
     pub fn groups(&self) -> Option<usize> {
         self.groups.as_deref().map(group_count)
@@ -148,7 +160,7 @@ pub(crate) struct Refitted<'m> {
 }
 
 /// Norm and error on the training rows must agree so far: the model may have been fitted by another method.
-const AGREEMENT: f64 = 1e-4;
+pub(crate) const AGREEMENT: f64 = 1e-4;
 
 impl<'m> Refitted<'m> {
     /// Refuses rows from which the model does not follow.

@@ -9,15 +9,15 @@ use super::designs::Designs;
 use super::polish::{COARSE, FINE, Polish, Steps, stretched};
 use super::ranking::{exceeds_by_at_most, ranking};
 use super::trial::{held_out_errors, learn};
-use super::{Automated, Automatic, Metric, Standing, Trial};
+use super::{Automatic, Found, Metric, Standing, Trial};
 use crate::base::error::{Error, Result};
 use crate::base::journal::remembered;
 use crate::choose::metric::learn::Learned;
 use crate::data::{Design, Encoding, Frame, Roles, Scale, TextAs};
 use crate::fit::after::importance::{Importance, Permutation};
 use crate::fit::plan::{self, Shape};
+use crate::fit::squares::SquaredFit;
 use crate::fit::{Fit, Fitted, Reduce};
-use crate::linalg::Matrix;
 use crate::space::low_rank::Landmarks;
 use crate::term::criterion::{Criterion, FoldRule, Folds, Forward, Order, whole_groups};
 
@@ -95,34 +95,25 @@ impl Tried {
 }
 
 impl Automatic {
-    /// Fits a table.
-    pub fn fit_frame(&self, frame: &Frame, roles: &Roles) -> Result<Automated> {
+    pub(in crate::fit) fn fit_frame(&self, frame: &Frame, roles: &Roles) -> Result<Fitted> {
         if self.text_as == TextAs::Equality {
             return Err(Error::argument("text columns", "read one-hot in an automatic fit", "equality"));
         }
         let read = |scale: Scale| Design::new(frame, roles, self.encoding(scale));
-        let found = self.search(Designs::read(&read)?)?;
-        Ok(Automated { importance: self.importance(&found, frame, roles)?, ..found })
-    }
-
-    /// Fits plain numbers: `x` with one row per example, `y` with one column per target.
-    pub fn fit(&self, x: &Matrix, y: &Matrix, weights: Option<&[f64]>) -> Result<Automated> {
-        let (frame, roles) = Design::frame_of(x, y, weights)?;
-        self.fit_frame(&frame, &roles)
+        let (fitted, found) = self.search(Designs::read(&read)?)?;
+        let importance = if found.trials.is_empty() { None } else { self.importance(&fitted, frame, roles)? };
+        Ok(Fitted { search: Some(Found { importance, ..found }), ..fitted })
     }
 
     /// For the first target, as the report says; other targets are for whoever asks for them.
-    fn importance(&self, found: &Automated, frame: &Frame, roles: &Roles) -> Result<Option<Importance>> {
-        if found.trials.is_empty() {
-            return Ok(None);
-        }
+    fn importance(&self, fitted: &Fitted, frame: &Frame, roles: &Roles) -> Result<Option<Importance>> {
         self.stage("what matters")?;
         let first = Roles { targets: roles.targets[..1].to_vec(), ..roles.clone() };
         let folds = self.forward.unwrap_or(FoldRule::random(FOLDS));
         let settings = Permutation { folds, seed: self.seed, ..Permutation::default() };
-        let mut model = found.fitted.model.clone();
+        let mut model = fitted.model.clone();
         model.summaries.truncate(1);
-        match settings.of_model(&model, frame, &first, self.observer.as_ref()) {
+        match settings.of_rows(&model, frame, &first, self.observer.as_ref()) {
             Ok(found) => Ok(found.into_iter().next()),
             Err(Error::Interrupted) => Err(Error::Interrupted),
             // Too few rows or groups for folds: nothing can be said.
@@ -134,7 +125,7 @@ impl Automatic {
         Encoding { scale, missing: self.missing, text_as: self.text_as, nonnegative: scale == Scale::Unit }
     }
 
-    fn search(&self, designs: Designs) -> Result<Automated> {
+    fn search(&self, designs: Designs) -> Result<(Fitted, Found)> {
         let clock = Clock {
             started: Instant::now(),
             budget: self.budget,
@@ -151,13 +142,7 @@ impl Automatic {
         if part.rows() < 4 || units.contains(&0.0) {
             // Nothing to compare: a constant target, or too few rows to hold any out.
             let fitted = self.fit_of("gaussian(lengthscale=mean)", Scale::Standard)?.fit_design(designs.standard)?;
-            return Ok(Automated {
-                importance: None,
-                mean_gradient: Vec::new(),
-                fitted,
-                trials: Vec::new(),
-                ran_out: false,
-            });
+            return Ok((fitted, Found::default()));
         }
         let folds = self.folds(&part.standard)?;
         // In order of time nothing but these folds decides.
@@ -203,10 +188,11 @@ impl Automatic {
             })
             .collect();
         let mean_gradient = super::polish::mean_gradient(&fitted, &tried[best].candidate, &learned);
-        Ok(Automated { importance: None, mean_gradient, fitted, trials, ran_out: clock.has_cut.get() })
+        let ran_out = clock.has_cut.get();
+        Ok((fitted, Found { trials, ran_out, importance: None, mean_gradient }))
     }
 
-    fn check_memory(&self, design: &Design) -> Result<()> {
+    pub(crate) fn check_memory(&self, design: &Design) -> Result<()> {
         let is_large = design.rows() > DECOMPOSED_ROWS && design.weights.is_none();
         let shape = Shape {
             rows: design.rows(),
@@ -415,7 +401,7 @@ impl Automatic {
             {
                 // A row is not held out while a copy of it stays.
                 (design.groups, design.groups_are_folds) = (Some(copies), true);
-                fit = fit.criterion(Criterion::LeaveOneOut.for_groups());
+                fit.criterion = Criterion::LeaveOneOut.for_groups();
             }
             let fitted = fit_certified(&fit, design)?;
             return Ok(Best { index: first, fitted, learned: learned.clone(), on_all_rows: HashMap::new() });
@@ -477,7 +463,7 @@ impl Automatic {
         let fit = self.fit_of(&learned.kernel.spec(), candidate.scale)?;
         let is_large = rows > DECOMPOSED_ROWS && design.weights.is_none();
         let fit = match (is_large, &self.exponents_of_many()[..]) {
-            (true, [2.0]) => fit.exponents(&[2.0]).lambdas(&[libm::exp(log_lambda)]),
+            (true, [2.0]) => SquaredFit { exponents: vec![2.0], lambdas: Some(vec![libm::exp(log_lambda)]), ..fit },
             _ => fit,
         };
         Ok(Best { index, fitted: fit_certified(&fit, design)?, learned, on_all_rows })
@@ -490,11 +476,11 @@ impl Automatic {
         };
         let is_reduced = self.is_reduced(&designs.standard);
         let design = designs.take(candidate).with_map(learned);
-        let fit = self.fit_of(&learned.kernel.spec(), candidate.scale)?.exponents(&self.exponents_of_many());
+        let fit = self.fit_of(&learned.kernel.spec(), candidate.scale)?;
         let is_long = design.rows() > FORWARD_ROWS && self.reduce == Reduce::IfNeeded;
-        let fit =
-            if is_long || is_reduced && self.reduce == Reduce::IfNeeded { fit.reduce(Reduce::Always) } else { fit };
-        let fitted = fit.fit_design(design)?;
+        let is_reduced = is_long || is_reduced && self.reduce == Reduce::IfNeeded;
+        let reduce = if is_reduced { Reduce::Always } else { fit.reduce };
+        let fitted = SquaredFit { exponents: self.exponents_of_many(), reduce, ..fit }.fit_design(design)?;
         Ok(Best { index, fitted, learned: learned.clone(), on_all_rows: HashMap::new() })
     }
 
@@ -519,10 +505,11 @@ impl Automatic {
             .iter()
             .map(|share| stretched(learned, candidate, features, stretch + libm::log(*share)))
             .collect::<Result<_>>()?;
-        let fit = self.fit_of("gaussian", candidate.scale)?.exponents(&self.exponents_of_many()).on_grid();
-        let fit = if self.reduce == Reduce::IfNeeded { fit.reduce(Reduce::Always) } else { fit };
+        let fit = self.fit_of("gaussian", candidate.scale)?;
+        let reduce = if self.reduce == Reduce::IfNeeded { Reduce::Always } else { fit.reduce };
         let kernels = options.iter().map(|option| option.kernel.clone()).collect();
-        let fitted = fit.kernels(kernels).fit_design(design)?;
+        let fit = SquaredFit { kernels, exponents: self.exponents_of_many(), refine: false, reduce, ..fit };
+        let fitted = fit.fit_design(design)?;
         let chosen = fitted.tried.iter().position(|tried| tried.is_chosen).unwrap_or(0);
         let learned = options.into_iter().nth(chosen).unwrap_or_else(|| learned.clone());
         Ok(Best { index, fitted, learned, on_all_rows })
@@ -593,31 +580,20 @@ impl Automatic {
         if self.goes_on(name) { Ok(()) } else { Err(Error::Interrupted) }
     }
 
-    pub(crate) fn fit_of(&self, spec: &str, scale: Scale) -> Result<Fit> {
-        let fit = Fit::with_shared(crate::term::kernel::parse(spec)?)
-            .exponents(&self.exponents)
-            .preferring(2.0)
-            .scale(scale)
-            .missing(self.missing)
-            .seed(self.seed);
-        let fit = fit.reduce(self.reduce);
-        let fit = match self.landmarks_by {
-            Some(by) => fit.landmarks_by(by),
-            None => fit,
-        };
-        let fit = match &self.forward {
-            Some(rule) => fit.criterion(Criterion::KFold(*rule)),
-            None => fit,
-        };
-        let fit = if self.offset { fit } else { fit.without_offset() };
-        let fit = if self.clip { fit.clip() } else { fit };
-        let fit = match self.memory {
-            Some(memory) => fit.memory(memory),
-            None => fit,
-        };
-        Ok(match &self.observer {
-            Some(observer) => fit.observer(observer.clone()),
-            None => fit,
+    pub(crate) fn fit_of(&self, spec: &str, scale: Scale) -> Result<SquaredFit> {
+        let fit = Fit::with_shared(crate::term::kernel::parse(spec)?).preferring(2.0).scale(scale).squared();
+        Ok(SquaredFit {
+            exponents: self.exponents.clone(),
+            missing: self.missing,
+            seed: self.seed,
+            reduce: self.reduce,
+            landmarks_by: self.landmarks_by,
+            criterion: self.forward.map_or(Criterion::LeaveOneOut, Criterion::KFold),
+            offset: self.offset,
+            clip: self.clip,
+            memory: self.memory,
+            observer: self.observer.clone(),
+            ..fit
         })
     }
 }
@@ -636,7 +612,7 @@ const PRICE_OF_CERTAINTY: f64 = 1.05;
 
 /// A fit whose λ is raised where rounding leaves no digits of the best one and held-out errors hardly differ: targets without noise
 /// draw λ down to where nothing can be verified.
-fn fit_certified(fit: &Fit, design: Design) -> Result<Fitted> {
+fn fit_certified(fit: &SquaredFit, design: Design) -> Result<Fitted> {
     let found = fit.clone().fit_design(design.clone())?;
     let summary = found.summary();
     let (Some(best), false, 1) = (summary.loo_rmse, summary.certificate.holds, design.y.cols()) else {
@@ -649,7 +625,8 @@ fn fit_certified(fit: &Fit, design: Design) -> Result<Fitted> {
         let least = libm::log10(summary.lambda) + f64::from(decades);
         let lambdas: Vec<f64> = (0..13).map(|k| libm::pow(10.0, least + 0.5 * f64::from(k))).collect();
         let raised =
-            fit.clone().exponents(&[summary.exponent]).lambdas(&lambdas).on_grid().fit_design(design.clone())?;
+            SquaredFit { exponents: vec![summary.exponent], lambdas: Some(lambdas), refine: false, ..fit.clone() }
+                .fit_design(design.clone())?;
         let own = raised.summary();
         if own.loo_rmse.is_none_or(|rmse| rmse > PRICE_OF_CERTAINTY * best) {
             break;

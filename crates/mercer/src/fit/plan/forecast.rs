@@ -1,8 +1,8 @@
 //! What every method would take on this machine, before any of it is done: bytes, seconds, and what it could certify.
 //!
 //! Seconds are counts of operations divided by rates ([`Calibration`]) that are measured when they are asked for, within half
-//! a second and with the kernel and the width of the table at hand. [`Fit::forecast`](crate::Fit::forecast) and
-//! [`Learn::forecast`](crate::Learn::forecast) make the list; a fit follows the same plan.
+//! a second and with the kernel and the width of the table at hand. [`Fit::forecast`](crate::Fit::forecast) makes the
+//! list; a fit follows the same plan.
 
 mod automatic;
 mod calibration;

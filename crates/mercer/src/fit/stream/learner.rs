@@ -7,7 +7,8 @@ use super::landmarks::Landmarks;
 use super::scales::Scales;
 use crate::base::error::{Error, Result};
 use crate::data::{Design, Encoder, Frame, Missing, Roles, target_numbers};
-use crate::fit::{Fit, Fitted};
+use crate::fit::Fitted;
+use crate::fit::squares::SquaredFit;
 use crate::linalg::Matrix;
 use crate::model::{Expansion, KeptTargets, Meaning, Model, Precision, Provenance, Summary};
 use crate::solve::Solution;
@@ -62,7 +63,7 @@ pub struct State {
 
 #[derive(Debug, Clone)]
 pub(super) struct Learner {
-    fit: Fit,
+    fit: SquaredFit,
     encoder: Encoder,
     kernel: SharedKernel,
     target: String,
@@ -113,7 +114,7 @@ impl Read {
 
 impl Learner {
     /// From the rows of the warm-up.
-    pub fn start(fit: &Fit, roles: &Roles, limits: Limits, first: &Frame) -> Result<Self> {
+    pub fn start(fit: &SquaredFit, roles: &Roles, limits: Limits, first: &Frame) -> Result<Self> {
         let limits = Limits { exact_rows: limits.exact_rows.max(first.rows()), ..limits };
         let fitted = fit.fit_frame(first, roles)?;
         let Fitted { model, mut solutions, design, .. } = fitted;
@@ -289,7 +290,7 @@ impl Learner {
     /// The fit of all rows at once.
     pub fn batch(&self) -> Option<Result<Fitted>> {
         let Rows::Exact(rows) = &self.rows else { return None };
-        let fit = self.fit.clone().lambda(self.follower.lambda());
+        let fit = SquaredFit { lambdas: Some(vec![self.follower.lambda()]), ..self.fit.clone() };
         Some(fit.fit_design(self.design(rows)))
     }
 

@@ -248,12 +248,7 @@ pub(crate) fn multinomial_gap(
 
 /// The interval of row i's dual variable.
 fn interval(problem: &Problem<'_>, i: usize) -> [f64; 2] {
-    match problem.loss.shape().tube() {
-        Some(tube) => tube.interval(problem.loss.reads(), problem.y[i]),
-        // A smooth loss is one of labels: the slope has the label's sign and is at most 1.
-        None if problem.y[i] < 0.0 => [-1.0, 0.0],
-        None => [0.0, 1.0],
-    }
+    problem.loss.shape().interval(problem.loss.reads(), problem.y[i])
 }
 
 /// u = w∘a inside its intervals and, with an offset, with sum 0; and by how much it differs from 2Wμα.

@@ -7,7 +7,6 @@ use crate::solve::linear::features::add_scaled;
 use crate::solve::linear::margin::with_dual;
 use crate::solve::linear::{Features, MarginLoss, MarginSettings};
 use crate::term::kernel::{Kernel, Points};
-use crate::term::loss::{Loss, Reads, Shape, Tube};
 
 /// The solver on the features themselves.
 pub(crate) struct Primal<'a> {
@@ -17,36 +16,6 @@ pub(crate) struct Primal<'a> {
     pub scale: f64,
     pub loss: MarginLoss,
     pub go_on: &'a (dyn Fn() -> bool + Sync),
-}
-
-/// The loss as the linear solvers know it, by its shape.
-pub(crate) fn margin_loss(loss: &dyn Loss) -> Option<MarginLoss> {
-    const FREE: f64 = f64::INFINITY;
-    match (loss.reads(), loss.shape()) {
-        (Reads::Label, Shape::Smooth(_)) => Some(MarginLoss::Logistic),
-        (Reads::Label, Shape::Tube(Tube { lower: 0.0, upper: 1.0, epsilon: 0.0, curvature: 0.0 })) => {
-            Some(MarginLoss::Hinge)
-        }
-        (Reads::Label, Shape::Tube(Tube { lower: 0.0, upper: FREE, epsilon: 0.0, curvature: 0.5 })) => {
-            Some(MarginLoss::SquaredHinge)
-        }
-        (Reads::Number, Shape::Tube(Tube { lower: -1.0, upper: 1.0, epsilon, curvature: 0.0 })) => {
-            Some(MarginLoss::EpsilonInsensitive(epsilon))
-        }
-        (Reads::Number, Shape::Tube(Tube { upper: FREE, epsilon, curvature: 0.5, .. })) => {
-            Some(MarginLoss::SquaredEpsilonInsensitive(epsilon))
-        }
-        (Reads::Number, Shape::Quadratic) => Some(MarginLoss::SquaredEpsilonInsensitive(0.0)),
-        (Reads::Number, Shape::Tube(Tube { lower, upper, epsilon: 0.0, curvature: 1.0 })) if lower == -upper => {
-            Some(MarginLoss::Huber(upper))
-        }
-        (Reads::Number, Shape::Tube(Tube { lower, upper, epsilon: 0.0, curvature: 0.0 }))
-            if (upper - lower - 1.0).abs() <= 4.0 * f64::EPSILON =>
-        {
-            Some(MarginLoss::Pinball(upper))
-        }
-        _ => None,
-    }
 }
 
 impl RidgeSolver for Primal<'_> {

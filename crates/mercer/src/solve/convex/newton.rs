@@ -70,14 +70,14 @@ impl Newton<'_> {
     fn gap(&self, point: &RidgePoint, smooth: &Smooth) -> (f64, f64) {
         let problem = &self.problem;
         let (n, total) = (problem.rows(), problem.total());
-        let slope = |i: usize| (smooth.slope)(problem.y[i], point.fitted[i] + point.offset);
+        let slope = |i: usize| smooth.slope(problem.y[i], point.fitted[i] + point.offset);
         let surplus = if problem.has_offset { (0..n).map(|i| problem.weight(i) * slope(i)).sum::<f64>() } else { 0.0 };
         let mut dual = 0.0;
         let mut scaled = Vec::with_capacity(n);
         for i in 0..n {
             let weight = problem.weight(i);
             let a = slope(i);
-            dual += weight * (smooth.dual)(problem.y[i], a);
+            dual += weight * smooth.dual(problem.y[i], a);
             scaled.push(weight * (a - surplus / total));
         }
         // ‖(1/W) Σ w a k‖² = uᵀKu/W²; its distance from 2μf is what is wrong with the point.
@@ -96,9 +96,9 @@ impl Newton<'_> {
         for i in 0..n {
             let v = point.fitted[i] + point.offset;
             // A curvature that has vanished leaves its row to its slope alone.
-            let curvature = (smooth.curvature)(problem.y[i], v).max(1e-14);
+            let curvature = smooth.curvature(problem.y[i], v).max(1e-14);
             root[i] = (problem.weight(i) * curvature / (2.0 * total * point.ridge)).sqrt();
-            rhs.set(i, 0, root[i] * (v + (smooth.slope)(problem.y[i], v) / curvature));
+            rhs.set(i, 0, root[i] * (v + smooth.slope(problem.y[i], v) / curvature));
             if problem.has_offset {
                 rhs.set(i, 1, root[i]);
             }

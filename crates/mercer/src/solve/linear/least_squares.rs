@@ -55,7 +55,7 @@ pub fn least_squares(x: &Features, y: &[f64], weights: Option<&[f64]>, offset: b
 }
 
 /// [`least_squares`] for X = high + low, so that columns such as powers need not be rounded to f64
-/// ([`expand::polynomial`](super::expand::polynomial) makes them).
+/// ([`polynomial`](crate::data::monomials::polynomial) makes them).
 pub fn least_squares_precise(
     high: &Matrix,
     low: &Matrix,

@@ -10,7 +10,6 @@
 mod descent;
 pub(super) mod hessian;
 mod interior;
-mod loss;
 mod newton;
 
 use rayon::prelude::*;
@@ -20,7 +19,7 @@ use super::{Features, LinearSolution, check};
 use crate::base::error::{Error, Result};
 use crate::linalg::{Matrix, PivotedQr};
 
-pub use loss::MarginLoss;
+pub use crate::term::loss::pieces::MarginLoss;
 
 /// How a linear classifier or support vector machine is solved.
 #[derive(Clone, Copy)]

@@ -41,6 +41,20 @@ impl Folds {
         (0..rows).filter(|row| !is_held_out[*row]).collect()
     }
 
+    /// The weighted mean squared error of the simplest forecast: every held-out row by the mean of the rows that predict its fold.
+    pub(crate) fn mse_of_means(&self, y: &[f64], weights: Option<&[f64]>) -> f64 {
+        let weight = |row: usize| weights.map_or(1.0, |w| w[row]);
+        let (mut squares, mut total) = (0.0, 0.0);
+        for (fold, held_out) in self.groups.iter().enumerate() {
+            let kept = self.kept(fold, y.len());
+            let sum: f64 = kept.iter().map(|row| weight(*row)).sum();
+            let mean = kept.iter().map(|row| weight(*row) / sum * y[*row]).sum::<f64>();
+            squares += held_out.iter().map(|row| weight(*row) * (y[*row] - mean).powi(2)).sum::<f64>();
+            total += held_out.iter().map(|row| weight(*row)).sum::<f64>();
+        }
+        squares / total
+    }
+
     /// The same folds of a table in which row i has the place `places[i]`.
     pub(crate) fn moved(&self, places: &[usize]) -> Self {
         let moved = |rows: &Vec<usize>| rows.iter().map(|row| places[*row]).collect();
@@ -149,7 +163,8 @@ fn sorted(mut parts: Vec<Vec<usize>>) -> Vec<Vec<usize>> {
 }
 
 /// Fisher–Yates with numbers that do not depend on the platform.
-pub(crate) fn shuffle(items: &mut [usize], random: &mut ChaCha8Rng) {
+#[doc(hidden)]
+pub fn shuffle(items: &mut [usize], random: &mut ChaCha8Rng) {
     for i in (1..items.len()).rev() {
         let j = (random.next_u64() % (i as u64 + 1)) as usize;
         items.swap(i, j);

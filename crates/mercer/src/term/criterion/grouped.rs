@@ -1,6 +1,6 @@
 //! Leave-one-group-out: rows that belong together are held out together, so that the error is that of rows of a *new* group.
 //!
-//! Without the rows B of a group the fit is read off the decomposition of all rows (see `spectrum/deleted_group`), every deletion at
+//! Without the rows B of a group the fit is read off the decomposition of all rows (see `path/deleted_group`), every deletion at
 //! its own effective ridge: |B|²r operations for each γ. Groups of even size cost n²r/K in all, so that K groups are cheaper
 //! than any smaller number of folds, and no number of groups asks for folds in their place.
 

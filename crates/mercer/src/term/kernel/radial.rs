@@ -7,7 +7,7 @@ mod profile;
 use std::sync::Arc;
 
 pub use profile::{
-    GaussianProfile, LaplaceProfile, Matern12Profile, Matern32Profile, Matern52Profile, Profile,
+    CauchyProfile, GaussianProfile, LaplaceProfile, Matern12Profile, Matern32Profile, Matern52Profile, Profile,
     RationalQuadraticProfile,
 };
 
@@ -64,6 +64,12 @@ pub(super) const ENTRIES: &[Entry<SharedKernel>] = &[
             let shape = arguments.number("shape", 1.0, "above 0", |x| x > 0.0)?;
             build(arguments, RationalQuadraticProfile::new(shape))
         },
+    },
+    Entry {
+        name: "cauchy",
+        formula: "1/(1 + r²)",
+        parameters: &[LENGTHSCALE],
+        build: |arguments| build(arguments, CauchyProfile),
     },
 ];
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::pieces::MarginLoss;
 use super::{Loss, Reads, Shape, SharedLoss, Smooth, Tube};
 use crate::base::table::Entry;
 
@@ -43,6 +44,9 @@ impl Loss for Hinge {
     fn shape(&self) -> Shape {
         Shape::Tube(Tube { lower: 0.0, upper: 1.0, epsilon: 0.0, curvature: 0.0 })
     }
+    fn margin(&self) -> MarginLoss {
+        MarginLoss::Hinge
+    }
 }
 
 /// max(0, 1 − yv)².
@@ -62,6 +66,9 @@ impl Loss for SquaredHinge {
     }
     fn shape(&self) -> Shape {
         Shape::Tube(Tube { lower: 0.0, upper: f64::INFINITY, epsilon: 0.0, curvature: 0.5 })
+    }
+    fn margin(&self) -> MarginLoss {
+        MarginLoss::SquaredHinge
     }
 }
 
@@ -83,14 +90,20 @@ impl Loss for Logistic {
     }
     fn shape(&self) -> Shape {
         Shape::Smooth(Smooth {
-            slope: |y, v| y * sigmoid(-y * v),
-            curvature: |_, v| sigmoid(v) * sigmoid(-v),
-            dual: |y, a| {
+            parameter: 0.0,
+            value: |_, y, v| Logistic.value(y, v),
+            slope: |_, y, v| y * sigmoid(-y * v),
+            curvature: |_, _, v| sigmoid(v) * sigmoid(-v),
+            dual: |_, y, a| {
                 // p = y·a is the probability that the model gives to the other label.
                 let p = y * a;
                 if (0.0..=1.0).contains(&p) { -(entropy_term(p) + entropy_term(1.0 - p)) } else { f64::NEG_INFINITY }
             },
+            slopes: [0.0, 1.0],
         })
+    }
+    fn margin(&self) -> MarginLoss {
+        MarginLoss::Logistic
     }
     fn probability(&self, v: f64) -> Option<f64> {
         Some(sigmoid(v))

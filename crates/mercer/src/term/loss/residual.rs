@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
+use super::pieces::MarginLoss;
 use super::{Loss, Reads, Shape, SharedLoss, Tube};
+use crate::base::error::Result;
 use crate::base::table::{Arguments, Entry, Parameter, Value};
 
 pub(super) const ENTRIES: &[Entry<Vec<SharedLoss>>] = &[
@@ -58,7 +60,7 @@ pub(super) const ENTRIES: &[Entry<Vec<SharedLoss>>] = &[
 const BETWEEN: &str = "between 0 and 1, or a list of such numbers";
 const EPSILON: Parameter = Parameter { name: "epsilon", default: "0.1", about: "at least 0, in units of the target" };
 
-fn epsilon(arguments: &Arguments) -> crate::Result<f64> {
+fn epsilon(arguments: &Arguments) -> Result<f64> {
     arguments.number("epsilon", 0.1, "at least 0", |x| x >= 0.0)
 }
 
@@ -79,6 +81,9 @@ impl Loss for Squared {
     fn shape(&self) -> Shape {
         Shape::Quadratic
     }
+    fn margin(&self) -> MarginLoss {
+        MarginLoss::SquaredEpsilonInsensitive(0.0)
+    }
 }
 
 /// |r|: the conditional median.
@@ -97,6 +102,9 @@ impl Loss for Absolute {
     }
     fn shape(&self) -> Shape {
         Shape::Tube(Tube { lower: -1.0, upper: 1.0, epsilon: 0.0, curvature: 0.0 })
+    }
+    fn margin(&self) -> MarginLoss {
+        MarginLoss::EpsilonInsensitive(0.0)
     }
 }
 
@@ -121,6 +129,9 @@ impl Loss for Huber {
     fn shape(&self) -> Shape {
         Shape::Tube(Tube { lower: -self.threshold, upper: self.threshold, epsilon: 0.0, curvature: 1.0 })
     }
+    fn margin(&self) -> MarginLoss {
+        MarginLoss::Huber(self.threshold)
+    }
 }
 
 /// max(0, |r| − ε).
@@ -142,6 +153,9 @@ impl Loss for EpsilonInsensitive {
     }
     fn shape(&self) -> Shape {
         Shape::Tube(Tube { lower: -1.0, upper: 1.0, epsilon: self.epsilon, curvature: 0.0 })
+    }
+    fn margin(&self) -> MarginLoss {
+        MarginLoss::EpsilonInsensitive(self.epsilon)
     }
 }
 
@@ -167,6 +181,9 @@ impl Loss for SquaredEpsilonInsensitive {
         let (lower, upper) = (f64::NEG_INFINITY, f64::INFINITY);
         Shape::Tube(Tube { lower, upper, epsilon: self.epsilon, curvature: 0.5 })
     }
+    fn margin(&self) -> MarginLoss {
+        MarginLoss::SquaredEpsilonInsensitive(self.epsilon)
+    }
 }
 
 /// τr for r ≥ 0 and (τ − 1)r below: minimised by the conditional τ-quantile.
@@ -189,5 +206,8 @@ impl Loss for Pinball {
     }
     fn shape(&self) -> Shape {
         Shape::Tube(Tube { lower: self.quantile - 1.0, upper: self.quantile, epsilon: 0.0, curvature: 0.0 })
+    }
+    fn margin(&self) -> MarginLoss {
+        MarginLoss::Pinball(self.quantile)
     }
 }

@@ -14,7 +14,7 @@ pub(super) fn solve(problem: &Problem<'_>, settings: &MarginSettings<'_>, factor
     let (n, p) = (problem.x.rows(), problem.x.cols());
     let ridge = 2.0 * problem.lambda * problem.total;
     let mut state = State::new(p, n);
-    if let (true, MarginLoss::Huber(_)) = (settings.offset, problem.loss) {
+    if let (true, MarginLoss::Huber(_) | MarginLoss::Smooth(_)) = (settings.offset, problem.loss) {
         // Far from all targets the loss is straight, and nothing would hold the offset.
         state.b = middle(problem.y);
     }

@@ -178,6 +178,21 @@ impl Profile for Matern52Profile {
     }
 }
 
+/// 1/(1 + r²): the characteristic function of Laplace's distribution, with tails that a Gaussian does not have.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CauchyProfile;
+impl Profile for CauchyProfile {
+    const NAME: &'static str = "cauchy";
+    #[inline(always)]
+    fn at(&self, q: f64) -> f64 {
+        1.0 / (1.0 + q)
+    }
+    #[inline(always)]
+    fn slope(&self, q: f64) -> f64 {
+        -1.0 / ((1.0 + q) * (1.0 + q))
+    }
+}
+
 /// (1 + r²/(2·shape))^(−shape): a mixture of Gaussians of many lengthscales.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RationalQuadraticProfile {
