@@ -154,7 +154,7 @@ fn from_columnar(_: Vec<u8>, format: Format, name: &str, _: &ReadOptions) -> Res
 }
 
 #[cfg(not(feature = "arrow"))]
-fn to_columnar(_: &Frame, _: &[(String, mercer::data::Column)], format: Format, name: &str) -> Result<Vec<u8>> {
+fn to_columnar(_: &Frame, _: &[(String, Column)], format: Format, name: &str) -> Result<Vec<u8>> {
     Err(not_built(format, name))
 }
 
