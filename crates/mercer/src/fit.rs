@@ -1,8 +1,8 @@
 //! Floor 9: the front door. One builder for every problem, one result.
 //!
-//! A [`Fit`] says five things: what is minimised ([`Problem`]), what chooses among candidates, how a table is read, what may
-//! be spent, and who follows the work. [`Fit::engine`] decides who solves it; settings that an engine has no use for are
-//! refused there, before any row is read.
+//! A [`Fit`] says five things: what is minimised ([`Problem`]), what chooses among candidates, how a table is read, the
+//! limits on memory and time, and how progress is reported. [`Fit::engine`] selects the engine and refuses settings that
+//! have no effect on it, before any row is read.
 //!
 //! | engine | problem | folder |
 //! |---|---|---|

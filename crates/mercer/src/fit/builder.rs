@@ -66,7 +66,7 @@ pub struct Problem {
     pub offset: bool,
     /// With several targets: one effective ridge for all of them.
     pub shared_ridge: bool,
-    /// In the place of a λ.
+    /// A bound on the norm or the training error, instead of λ.
     pub constraint: Option<Constraint>,
     /// Whether predictions are kept within the range of the training targets.
     pub clip: bool,
@@ -148,7 +148,7 @@ pub(super) struct Limits {
     pub budget: Option<Duration>,
 }
 
-/// Who follows the work.
+/// Progress, cancellation and the journal.
 #[derive(Clone, Default)]
 pub(super) struct Watch {
     pub observer: Option<Observer>,
@@ -324,7 +324,7 @@ impl Fit {
         self
     }
 
-    /// The ridge solution that keeps a constraint, in the place of a λ: Ivanov's and Morozov's forms.
+    /// The ridge solution that satisfies a constraint, instead of a λ: Ivanov's and Morozov's forms.
     #[must_use]
     pub fn subject_to(mut self, constraint: Constraint) -> Self {
         self.problem.constraint = Some(constraint);
@@ -515,7 +515,7 @@ impl Fit {
         self
     }
 
-    /// Landmarks in the place of all rows: f is a sum over at most this many of them.
+    /// Landmarks instead of all rows: f is a sum over at most this many of them.
     #[must_use]
     pub fn rank(mut self, rank: usize) -> Self {
         self.limits.reduce = Reduce::ToRank(rank);
@@ -588,7 +588,7 @@ impl Fit {
     }
 }
 
-/// Who follows the work.
+/// Progress, cancellation and the journal.
 impl Fit {
     /// Called with the name of every stage; returning `false` cancels the fit.
     #[must_use]

@@ -1,4 +1,4 @@
-//! Who solves a problem, what it refuses, and the fit itself.
+//! Which engine solves a problem, what it refuses, and the fit itself.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::term::loss::residual::Squared;
 use crate::term::loss::{Shape, SharedLoss};
 use crate::term::penalty::Penalty;
 
-/// Who solves a problem.
+/// A solver family for one kind of problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Engine {
     /// Squared loss and λ‖f‖ᵐ: everything is read off one decomposition.
@@ -53,7 +53,7 @@ struct Said {
 }
 
 impl Fit {
-    /// Who would solve this problem. Refuses combinations of loss, penalty and space that nobody solves, and settings without
+    /// The engine that solves this problem. Refuses unsupported combinations of loss, penalty and space, and settings without
     /// effect.
     pub fn engine(&self) -> Result<Engine> {
         let engine = self.named_engine()?;

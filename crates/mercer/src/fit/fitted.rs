@@ -37,7 +37,7 @@ pub struct Fitted {
     /// Leave-one-out residuals of each target, where they exist; of rows with groups, leave-one-group-out.
     pub leave_one_out: Vec<Option<LeaveOneOut>>,
     /// Where the criterion is forward chaining ([`Forward`](crate::criterion::Forward)): the residuals of the predicted rows of
-    /// each target, in the place of leave-one-out residuals.
+    /// each target, instead of leave-one-out residuals.
     pub forward: Vec<Option<HeldOutRows>>,
     /// The decomposition, if one was made ([`Fit::keep_spectrum`](super::Fit::keep_spectrum) sees to it): any other λ or
     /// exponent follows from it without a new one.
