@@ -48,7 +48,16 @@ impl Loss for Expectile {
         side(self.level, r) * r * r
     }
     fn shape(&self) -> Shape {
-        Shape::Smooth(Smooth {
+        Shape::Smooth(self.smooth())
+    }
+    fn margin(&self) -> MarginLoss {
+        MarginLoss::Smooth(self.smooth())
+    }
+}
+
+impl Expectile {
+    fn smooth(&self) -> Smooth {
+        Smooth {
             parameter: self.level,
             value: |level, y, v| Expectile { level }.value(y, v),
             slope: |level, y, v| 2.0 * side(level, y - v) * (y - v),
@@ -56,10 +65,7 @@ impl Loss for Expectile {
             // a has the sign of the residual it belongs to.
             dual: |level, y, a| a * y - a * a / (4.0 * side(level, a)),
             slopes: [f64::NEG_INFINITY, f64::INFINITY],
-        })
-    }
-    fn margin(&self) -> MarginLoss {
-        MarginLoss::of_smooth(self.shape())
+        }
     }
 }
 
@@ -84,7 +90,16 @@ impl Loss for LogCosh {
         }
     }
     fn shape(&self) -> Shape {
-        Shape::Smooth(Smooth {
+        Shape::Smooth(self.smooth())
+    }
+    fn margin(&self) -> MarginLoss {
+        MarginLoss::Smooth(self.smooth())
+    }
+}
+
+impl LogCosh {
+    fn smooth(&self) -> Smooth {
+        Smooth {
             parameter: 0.0,
             value: |_, y, v| LogCosh.value(y, v),
             slope: |_, y, v| libm::tanh(y - v),
@@ -98,9 +113,6 @@ impl Loss for LogCosh {
                 if a.abs() <= 1.0 { a * y - half(1.0 + a) - half(1.0 - a) } else { f64::NEG_INFINITY }
             },
             slopes: [-1.0, 1.0],
-        })
-    }
-    fn margin(&self) -> MarginLoss {
-        MarginLoss::of_smooth(self.shape())
+        }
     }
 }

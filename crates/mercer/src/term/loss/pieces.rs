@@ -1,6 +1,6 @@
 //! Losses as the solvers on features see them: values, slopes, conjugates and ramps in closed form.
 
-use super::{Shape, Smooth};
+use super::Smooth;
 use crate::base::error::{Error, Result};
 
 /// loss(y, f), with m = yf for labels y = ±1 and r = y − f for numbers.
@@ -36,14 +36,6 @@ pub(crate) struct Ramp {
 }
 
 impl MarginLoss {
-    /// Of a loss for numbers whose shape is smooth.
-    pub(super) fn of_smooth(shape: Shape) -> Self {
-        match shape {
-            Shape::Smooth(smooth) => MarginLoss::Smooth(smooth),
-            Shape::Quadratic | Shape::Tube(_) => SquaredEpsilonInsensitive(0.0),
-        }
-    }
-
     /// Whether labels ±1 are wanted.
     pub fn is_classification(self) -> bool {
         matches!(self, Logistic | Hinge | SquaredHinge)
